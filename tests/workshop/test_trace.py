@@ -12,7 +12,8 @@ from workshop.problem import Problem, Tile
 from workshop.reference import attention
 from workshop.score_patterns import PATTERNS, make
 from workshop.sram import working_set
-from workshop.trace import CURRENT, DONE, ORDERS, SKIPPED, TO_COME, trace
+from workshop.steps import CURRENT, DONE, SKIPPED, TO_COME
+from workshop.trace import ORDERS, trace
 from workshop.traffic import ledger
 
 _any = {
