@@ -145,7 +145,7 @@ def _a100(slug, name, bandwidth, memory, kind):
         sources=(
             _A100,
             _GUIDE,
-            "on-chip bandwidth: Dao et al., FlashAttention (2022), section 2, after Jia and Van Sandt (2021)",
+            "on-chip bandwidth: Dao et al., FlashAttention (2022), 2.1, after Jia and Van Sandt (2021)",
         ),
         notes=(
             "The often quoted 20 MB of SRAM at 19 TB/s is the whole chip added up, not one multiprocessor.",
@@ -225,7 +225,7 @@ _ALL = (
         notes=(
             "Memory is disputed: 180 GB in system data sheets, 192 GB of chips on the package.",
             "fp32 is disputed: 75 or 80 TFLOP/s, depending on the document.",
-            "Another 256 KiB of tensor memory a multiprocessor hold accumulators; the register model ignores it.",
+            "256 KiB of tensor memory per multiprocessor hold accumulators; the register model ignores it.",
         ),
     ),
     GPU(
@@ -284,10 +284,10 @@ _ALL = (
         max_blocks_sm=32,
         host_link=64e9,
         peer_link=896e9,
-        sources=("AMD Instinct MI300X Accelerator data sheet", "AMD CDNA 3 Architecture white paper (2023)"),
+        sources=("AMD Instinct MI300X data sheet", "AMD CDNA 3 Architecture white paper (2023)"),
         notes=(
-            "Multiprocessors are AMD's compute units, shared memory its local data share (LDS), L2 the sum of "
-            "eight chiplets' caches of 4 MiB; 256 MiB of Infinity Cache lie behind them.",
+            "Multiprocessors are AMD's compute units, shared memory its local data share (LDS), L2 the sum "
+            "of eight chiplets' 4 MiB; 256 MiB of Infinity Cache lie behind them.",
             "The register model was fitted to NVIDIA compilers and is only indicative here.",
         ),
     ),

@@ -141,15 +141,26 @@ def seconds(value) -> str:
 
 
 def number(value, digits: int = 3) -> str:
-    """A pure number to significant digits: 0.018315 -> "0.0183"."""
+    """A pure number to significant digits: 0.018315 -> "0.0183". A whole one of as many digits stays whole:
+    "4"."""
     exact, text = _decimal(value)
-    return text if exact is None else _digits(exact, digits)
+    if exact is None:
+        return text
+    whole = exact == exact.to_integral_value() and abs(exact) < 10**digits
+    return _count(exact) if whole else _digits(exact, digits)
+
+
+def _with(value, unit: str) -> str:
+    """Three significant digits and a unit, always: a measured-looking 63.0 keeps its zero."""
+    exact, text = _decimal(value)
+    if exact is None:
+        return text if text == "n/a" else text + unit
+    return _digits(exact) + unit
 
 
 def ratio(value) -> str:
     """A quotient of like things: 11.837 -> "11.8×"."""
-    text = number(value)
-    return text if text == "n/a" else f"{text}×"
+    return _with(value, "×")
 
 
 def percent(value) -> str:
@@ -177,5 +188,4 @@ def rate_bytes(value) -> str:
 
 def intensity(value) -> str:
     """FLOPs per byte of traffic: 63.0 -> "63.0 FLOP/B"."""
-    text = number(value)
-    return text if text == "n/a" else f"{text} FLOP/B"
+    return _with(value, " FLOP/B")
