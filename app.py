@@ -1,0 +1,26 @@
+"""FlashAttention atlas: ``panel serve app.py``. Composes the plates into one page."""
+
+from urllib.parse import urlencode
+
+import panel as pn
+
+from plates.registry import PLATES
+from plates.shell import Atlas
+
+pn.extension(
+    disconnect_notification="The connection to the server is lost. Reload the page to go on.",
+    notifications=True,
+)
+
+
+def query() -> str:
+    """Return the query of the page's request."""
+    pairs = [
+        (key, value.decode("utf-8", "replace"))
+        for key, values in pn.state.session_args.items()
+        for value in values
+    ]
+    return urlencode(pairs)
+
+
+Atlas(PLATES, query()).page.servable()

@@ -1,0 +1,1 @@
+"""The pages: one module a plate, each with its prose in ``plates/prose/<slug>.md``."""

@@ -1,0 +1,43 @@
+"""The bar and the history: the two small pieces of the page that live in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import param
+from panel.custom import JSComponent
+
+from plates.text import STATIC, static
+
+
+class Bar(JSComponent):
+    """The plates as links, Present, Copy link and the theme."""
+
+    plates = param.List(doc="One dict a plate: slug, name, numeral.")
+    current = param.String(doc="Slug of the plate on show.")
+    theme = param.Selector(default="light", objects=["light", "dark"])
+    words = param.Dict(doc="Labels of the tools.")
+
+    _esm = STATIC / "bar.js"
+    _stylesheets = (static("bar.css"),)
+
+
+class History(JSComponent):
+    """The address bar: ``show`` writes it; links of the page and Back arrive at ``on_search``."""
+
+    _esm = STATIC / "history.js"
+
+    def __init__(self, on_search: Callable[[str, str], None], **params) -> None:
+        self._on_search = on_search
+        super().__init__(**params)
+
+    def _handle_msg(self, msg: dict) -> None:
+        kind, search = msg.get("kind"), msg.get("search")
+        if kind in ("ready", "follow", "back") and isinstance(search, str):
+            self._on_search(kind, search[:4000])
+
+    def show(self, search: str, *, push: bool, top: bool, title: str, theme: str, lang: str) -> None:
+        """Put ``search`` into the address bar; ``push`` makes a new history entry, ``top`` scrolls up."""
+        self._send_msg(
+            {"search": search, "push": push, "top": top, "title": title, "theme": theme, "lang": lang}
+        )

@@ -1,0 +1,260 @@
+"""The controls of the sidebar: sliders over round values beside a box that takes any value in range."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable
+
+import panel as pn
+import panel_material_ui as pmui
+import param
+
+from plates.links import convert
+from workshop import units
+
+ROUND = {
+    "N": [1, *(m << k for k in range(4, 20) for m in (2, 3)), 1 << 20],
+    "d": [8, 16, 32, 40, 64, 80, 96, 128, 160, 192, 256],
+    "H": [1, 2, 4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256],
+    "B": [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
+    "Br": [1, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024],
+    "Bc": [1, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024],
+    "sram": [
+        1,
+        4,
+        8,
+        16,
+        24,
+        32,
+        48,
+        64,
+        80,
+        96,
+        100,
+        112,
+        128,
+        144,
+        164,
+        192,
+        228,
+        256,
+        320,
+        384,
+        512,
+        768,
+        1024,
+    ],
+    "bandwidth": [10, 20, 50, 100, 200, 500, 1000, 2000, 3000, 5000, 8000, 10000, 20000, 50000, 100000],
+    "tflops": [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000],
+}
+
+_SLIDER = {
+    "& .MuiSlider-rail": {"backgroundColor": "var(--rule)", "opacity": 1, "height": "4px"},
+    "& .MuiSlider-track": {"backgroundColor": "var(--ink)", "border": "none", "height": "4px"},
+    "& .MuiSlider-mark": {"display": "none"},
+    "& .MuiSlider-thumb": {
+        "width": 17,
+        "height": 17,
+        "backgroundColor": "var(--paper)",
+        "border": "2px solid var(--ink)",
+        "boxShadow": "none",
+        "&:before": {"boxShadow": "none"},
+        "&.Mui-focusVisible, &:hover": {
+            "boxShadow": "0 0 0 4px color-mix(in srgb, var(--focus) 35%, transparent)"
+        },
+    },
+    "& .MuiFormLabel-root": {"display": "none"},
+    "& .MuiTypography-root": {"display": "none"},
+    "padding": "0 9px",
+}
+_BOX = {
+    "& .MuiInputBase-root": {"fontSize": 14, "fontWeight": 600, "fontVariantNumeric": "tabular-nums"},
+    "& .MuiInputBase-input": {"textAlign": "right", "padding": "2px 6px"},
+    "& .MuiOutlinedInput-notchedOutline": {"borderColor": "transparent"},
+    "& .MuiInputBase-root:hover .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--rule)"},
+    "& .MuiFormHelperText-root": {"margin": "2px 0 0", "textAlign": "right", "color": "var(--over)"},
+    "& .MuiInputLabel-root": {"display": "none"},
+    "& legend": {"display": "none"},
+    "& fieldset": {"top": 0},
+}
+
+
+class NumberControl(pn.viewable.Viewer):
+    """A slider over round values and a box for any value in range, both bound to one integer parameter.
+
+    A typed value between the round ones becomes a stop of the slider while it is set, so that the thumb tells
+    the truth. A bad entry changes nothing and says why.
+    """
+
+    def __init__(
+        self,
+        owner: param.Parameterized,
+        name: str,
+        symbol: str,
+        meaning: str,
+        values: list[int] | None = None,
+    ) -> None:
+        super().__init__()
+        self._owner, self._name = owner, name
+        low, high = owner.param[name].bounds
+        self._round = [v for v in (values or ROUND[name]) if low <= v <= high]
+        value = getattr(owner, name)
+        spoken = f"{symbol}, {meaning}"
+        self._slider = pmui.DiscreteSlider(
+            label=spoken,
+            options=self._options(value),
+            value=value,
+            show_value=False,
+            sx=_SLIDER,
+            size="small",
+            margin=(5, 0, 0, 0),
+            sizing_mode="stretch_width",
+        )
+        self._box = pmui.TextInput(
+            label=f"{spoken}: type a value",
+            value=units.count(value),
+            size="small",
+            sx=_BOX,
+            width=118,
+            margin=0,
+            align="center",
+        )
+        text = pn.pane.HTML(
+            f'<span class="symbol">{symbol}</span> <span class="meaning">{meaning}</span>',
+            margin=0,
+            sizing_mode="stretch_width",
+            align="center",
+            stylesheets=[
+                ":host{font:14px/1.3 var(--sans);color:var(--ink)}.meaning{color:var(--muted)}.symbol{font-weight:600}"
+            ],
+        )
+        self._view = pn.Column(
+            pn.Row(text, self._box, sizing_mode="stretch_width", margin=0),
+            self._slider,
+            sizing_mode="stretch_width",
+            margin=(0, 0, 4, 0),
+            css_classes=[f"control-{name}"],
+        )
+        self._slider.param.watch(self._on_slide, "value")
+        self._box.param.watch(self._on_type, "value")
+        owner.param.watch(self._on_owner, name)
+
+    def __panel__(self) -> pn.Column:
+        return self._view
+
+    def _options(self, value: int) -> dict[str, int]:
+        stops = list(self._round)
+        if value not in stops:
+            insort(stops, value)
+        return {units.count(v): v for v in stops}
+
+    def _on_slide(self, event: param.parameterized.Event) -> None:
+        if event.new is not None and event.new != getattr(self._owner, self._name):
+            setattr(self._owner, self._name, event.new)
+
+    def _on_type(self, event: param.parameterized.Event) -> None:
+        now = getattr(self._owner, self._name)
+        if event.new == units.count(now):
+            return
+        value, note = convert(self._owner, self._name, event.new)
+        low, high = self._owner.param[self._name].bounds
+        if value is None:
+            note = f"{units.count(low)} to {units.count(high)}, a whole number"
+        elif note:
+            note = f"{units.count(low)} to {units.count(high)}: set to {units.count(value)}"
+        if value is not None and value != now:
+            setattr(self._owner, self._name, value)
+        self._box.param.update(
+            value=units.count(getattr(self._owner, self._name)),
+            helper_text=note or "",
+            error_state=value is None,
+        )
+
+    def _on_owner(self, event: param.parameterized.Event) -> None:
+        options = self._options(event.new)
+        with pn.io.hold():
+            if options != self._slider.options:
+                self._slider.param.update(options=options, value=event.new)
+            elif self._slider.value != event.new:
+                self._slider.value = event.new
+            shown = units.count(event.new)
+            if self._box.value != shown or self._box.helper_text:
+                self._box.param.update(value=shown, helper_text="", error_state=False)
+
+
+def choice(
+    owner: param.Parameterized, name: str, label: str, options: dict[str, str], width: int | None = None
+) -> pmui.Select:
+    """Return a select for a Selector parameter; ``options`` maps what the reader sees to the value."""
+    size = {"width": width} if width else {"sizing_mode": "stretch_width"}
+    select = pmui.Select(
+        label=label,
+        options=options,
+        value=getattr(owner, name),
+        size="small",
+        margin=(6, 0, 8, 0),
+        sx={"& .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--rule)"}, "fontSize": 14},
+        **size,
+    )
+    return _bound(select, owner, name)
+
+
+def switch(owner: param.Parameterized, name: str, label: str) -> pmui.Switch:
+    """Return a switch for a Boolean parameter."""
+    return _bound(
+        pmui.Switch(label=label, value=getattr(owner, name), size="small", margin=(2, 0)), owner, name
+    )
+
+
+def toggles(owner: param.Parameterized, name: str, label: str, options: dict[str, str]) -> pn.FlexBox:
+    """Return buttons that switch the members of a ListSelector on and off, with their label before them."""
+    buttons = pmui.CheckButtonGroup(
+        label="", options=options, value=list(getattr(owner, name)), size="small", margin=0, sx=_BUTTONS
+    )
+    return _labelled(_bound(buttons, owner, name, list), label)
+
+
+def options(owner: param.Parameterized, name: str, label: str, options: dict[str, str]) -> pn.FlexBox:
+    """Return buttons that pick one value of a Selector, with their label before them."""
+    buttons = pmui.RadioButtonGroup(
+        label="", options=options, value=getattr(owner, name), size="small", margin=0, sx=_BUTTONS
+    )
+    return _labelled(_bound(buttons, owner, name), label)
+
+
+_BUTTONS = {
+    "& .MuiToggleButton-root, & .MuiButton-root": {
+        "whiteSpace": "nowrap",
+        "color": "var(--muted)",
+        "backgroundColor": "transparent",
+        "borderColor": "var(--rule)",
+        "padding": "4px 12px",
+        "fontWeight": 500,
+    },
+    "& .MuiToggleButton-root.Mui-selected, & .MuiButton-contained": {
+        "color": "var(--ink)",
+        "backgroundColor": "var(--panel)",
+        "borderColor": "var(--ink)",
+        "fontWeight": 650,
+    },
+    "& .MuiToggleButtonGroup-root, & .MuiButtonGroup-root": {"flexWrap": "wrap"},
+}
+
+
+def _labelled(widget, label: str) -> pn.FlexBox:
+    text = pn.pane.HTML(label, margin=0, stylesheets=[":host{font:14px/1.3 var(--sans);color:var(--muted)}"])
+    return pn.FlexBox(text, widget, align_items="center", gap="4px 12px", margin=(2, 0, 6, 0))
+
+
+def _bound(widget, owner: param.Parameterized, name: str, convert: Callable = lambda value: value):
+    def to_owner(event) -> None:
+        if event.new != getattr(owner, name):
+            setattr(owner, name, convert(event.new))
+
+    def to_widget(event) -> None:
+        if event.new != widget.value:
+            widget.value = event.new
+
+    widget.param.watch(to_owner, "value")
+    owner.param.watch(to_widget, name)
+    return widget

@@ -1,0 +1,189 @@
+"""Figures in the atlas's look: built once, axes in words and round ticks, colours by role, recoloured with the theme."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from bokeh.models import CustomJS, CustomJSTickFormatter, FixedTicker, HoverTool, Label, Model, Range1d
+from bokeh.plotting import figure
+
+from plates.theme import PALETTES, SANS
+
+FONT = SANS.replace('"', "'")
+BIG = "15px"  # labels in figures read at the back of a classroom
+SMALL = "13px"
+
+
+class Themed:
+    """Remembers which colour property of which model plays which role, and sets them all for a theme."""
+
+    def __init__(self, theme: str) -> None:
+        self.theme = theme
+        self._roles: list[tuple[Model, str, str]] = []
+
+    @property
+    def palette(self) -> dict[str, str]:
+        """Role -> colour of the current theme."""
+        return PALETTES[self.theme]
+
+    def colour(self, model: Model, **roles: str) -> Model:
+        """Give properties of ``model`` the colour of a role, e.g. ``line_color="standard"``; returns the model."""
+        for name, role in roles.items():
+            self._roles.append((model, name, role))
+            setattr(model, name, self.palette[role])
+        return model
+
+    def apply(self, theme: str) -> None:
+        """Recolour everything for ``theme``."""
+        self.theme = theme
+        for model, name, role in self._roles:
+            setattr(model, name, self.palette[role])
+
+
+def round_text(formatter: Callable[[float], str]) -> Callable[[float], str]:
+    """Return ``formatter`` without idle zeros: a tick says "10 MB", not "10.0 MB"."""
+    return lambda value: re.sub(r"\.0+(?=\D|$)", "", formatter(value))
+
+
+def log_ticks(low: float, high: float, base: int = 10, most: int = 8) -> list[float]:
+    """Return round powers of ``base`` within [low, high], thinned to at most ``most``."""
+    if not (0 < low < high):
+        raise ValueError(f"log_ticks: expected 0 < low < high, got {low} and {high}")
+    first = int(np.ceil(np.log(low) / np.log(base) - 1e-9))
+    last = int(np.floor(np.log(high) / np.log(base) + 1e-9))
+    every = max(1, int(np.ceil((last - first + 1) / most)))
+    return [float(base) ** k for k in range(first, last + 1) if (k - first) % every == 0]
+
+
+def chart(
+    themed: Themed,
+    *,
+    x: tuple[float, float],
+    y: tuple[float, float],
+    x_label: str,
+    y_label: str = "",
+    x_log: bool = False,
+    y_log: bool = False,
+    height: int = 420,
+    **options,
+):
+    """Return an empty figure with fixed ranges, a quiet grid and no toolbar.
+
+    Parameters
+    ----------
+    x, y: ranges (low, high); positive on a log axis.
+    x_label, y_label: what the axis measures, with its unit.
+    """
+    for name, (low, high), log in (("x", x, x_log), ("y", y, y_log)):
+        if not low < high or (log and low <= 0):
+            raise ValueError(
+                f"chart: expected a rising {'positive ' if log else ''}range for {name}, got {(low, high)}"
+            )
+    fig = figure(
+        x_range=Range1d(*x),
+        y_range=Range1d(*y),
+        x_axis_type="log" if x_log else "linear",
+        y_axis_type="log" if y_log else "linear",
+        height=height,
+        sizing_mode="stretch_width",
+        toolbar_location=None,
+        tools="",
+        lod_threshold=None,
+        **{"min_border_right": 16, "min_border_left": 58, **options},
+    )
+    colour = themed.colour
+    colour(fig, background_fill_color="paper", border_fill_color="paper")
+    fig.outline_line_color = None
+    for axis, label in ((fig.xaxis[0], x_label), (fig.yaxis[0], y_label)):
+        axis.axis_label = label
+        axis.axis_label_text_font = axis.major_label_text_font = FONT
+        axis.axis_label_text_font_style = "normal"
+        axis.axis_label_text_font_size = axis.major_label_text_font_size = SMALL
+        axis.minor_tick_line_color = axis.major_tick_line_color = None
+        axis.axis_line_color = None
+        colour(axis, axis_label_text_color="muted", major_label_text_color="muted")
+    for grid in fig.grid:
+        grid.level = "underlay"
+        grid.minor_grid_line_color = None
+        colour(grid, grid_line_color="grid")
+    return fig
+
+
+def ticks(axis, values: Iterable[float], texts: Callable[[float], str] | Iterable[str]) -> None:
+    """Put ``texts`` at ``values`` on ``axis``; ``texts`` may be a function of the value. May be called again."""
+    values = [float(v) for v in values]
+    shown = [texts(v) for v in values] if callable(texts) else list(texts)
+    if len(shown) != len(values):
+        raise ValueError(f"ticks: expected {len(values)} texts, got {len(shown)}")
+    args = {"values": values, "texts": shown}
+    if isinstance(axis.formatter, CustomJSTickFormatter):
+        axis.ticker.ticks = values
+        axis.formatter.args = args
+        return
+    axis.ticker = FixedTicker(ticks=values, minor_ticks=[])
+    # nearest value, so that a tick is found although the browser recomputes it in floating point
+    axis.formatter = CustomJSTickFormatter(
+        args=args,
+        code="let k=0;for(let i=1;i<values.length;i++)if(Math.abs(values[i]-tick)<Math.abs(values[k]-tick))k=i;return texts[k]",
+    )
+
+
+def label(
+    themed: Themed, fig, text: str, role: str, *, x: float = 0, y: float = 0, bold: bool = False, **options
+) -> Label:
+    """Add a direct label at data position (x, y) in the colour of ``role``; returns it to be moved and reworded."""
+    options = {"text_font_size": BIG, **options}
+    item = Label(x=x, y=y, text=text, text_font=FONT, text_font_style="bold" if bold else "normal", **options)
+    themed.colour(item, text_color=role)
+    fig.add_layout(item)
+    return item
+
+
+def hover(fig, renderers, tooltips, **options) -> HoverTool:
+    """Add a hover tool that tells ``tooltips`` (HTML or pairs) on ``renderers``."""
+    tool = HoverTool(renderers=list(renderers), tooltips=tooltips, **options)
+    fig.add_tools(tool)
+    return tool
+
+
+def label_zone(fig, first: float, last: float, pixels: int) -> None:
+    """Keep ``pixels`` of the frame right of ``last`` free for the names of the curves, at any width (log axis)."""
+    start = fig.x_range.start
+    fig.x_range.end = last * (last / start) ** 0.15
+    for grid in fig.ygrid:
+        grid.cross_bounds = (0, last) if first > 0 else "auto"
+    code = """
+    const w = fig.inner_width
+    if (w > 2 * pixels) fig.x_range.end = last * Math.pow(last / fig.x_range.start, pixels / (w - pixels))
+    """
+    callback = CustomJS(args={"fig": fig, "last": last, "pixels": pixels}, code=code)
+    fig.js_on_change("inner_width", callback)
+    fig.x_range.js_on_change("start", callback)
+
+
+def spread(values: Iterable[float], gap: float) -> list[float]:
+    """Return ``values`` moved apart to at least ``gap``, in place order kept, with the least shift from above.
+
+    For direct labels at line ends: the values are positions (decades on a log axis), the gap a label's height.
+    """
+    values = list(values)
+    order = sorted(range(len(values)), key=values.__getitem__)
+    groups: list[list[int]] = []
+    centres: list[float] = []
+    for i in order:
+        groups.append([i])
+        centres.append(values[i])
+        while len(groups) > 1:
+            above, below = groups[-1], groups[-2]
+            if centres[-1] - centres[-2] >= gap * (len(above) + len(below)) / 2:
+                break
+            merged = below + above
+            groups[-2:] = [merged]
+            centres[-2:] = [sum(values[k] for k in merged) / len(merged)]
+    placed = [0.0] * len(values)
+    for group, centre in zip(groups, centres, strict=True):
+        for k, i in enumerate(group):
+            placed[i] = centre + gap * (k - (len(group) - 1) / 2)
+    return placed

@@ -1,0 +1,138 @@
+"""Links: read a query one key at a time, and write the query that reproduces a view.
+
+A bad value is clamped or ignored alone; every other key still applies, and a note says what was done.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from urllib.parse import parse_qs, urlencode
+
+import param
+
+from plates.settings import CUSTOM_GPU, SHARED, Settings
+
+_SHOWN = 24  # characters of a bad value that a note repeats
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def _integer(name: str, spec: param.Integer, text: str) -> tuple[int | None, str | None]:
+    low, high = spec.bounds
+    try:
+        number = float(text.replace(",", "").replace("_", ""))
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        return None, f"{name}={_shown(text)} is not a number: kept {{kept}}."
+    clamped = min(max(number, low), high)
+    value = round(clamped)
+    if clamped != number:
+        return value, f"{name}={_shown(text)} is outside {low:,} to {high:,}: used {value:,}."
+    if value != number:
+        return value, f"{name}={_shown(text)} is not a whole number: used {value:,}."
+    return value, None
+
+
+def _boolean(name: str, text: str) -> tuple[bool | None, str | None]:
+    if text.lower() in ("1", "true", "yes", "on"):
+        return True, None
+    if text.lower() in ("0", "false", "no", "off"):
+        return False, None
+    return None, f"{name}={_shown(text)} is neither 0 nor 1: kept {{kept}}."
+
+
+def convert(owner: param.Parameterized, name: str, text: str) -> tuple[object, str | None]:
+    """Convert ``text`` for the parameter ``name`` of ``owner``.
+
+    Returns ``(value, note)``: a value of None means the key is ignored, a note of None that all was well.
+    """
+    spec = owner.param[name]
+    text = text.strip()
+    if isinstance(spec, param.Boolean):
+        value, note = _boolean(name, text)
+    elif isinstance(spec, param.Integer):
+        value, note = _integer(name, spec, text)
+    elif isinstance(spec, param.ListSelector):
+        items = [item for item in text.split(",") if item]
+        value = [item for item in spec.objects if item in items]
+        unknown = [item for item in items if item not in spec.objects]
+        note = f"{name}: {_shown(', '.join(unknown))} is unknown: left out." if unknown else None
+    elif isinstance(spec, param.Selector):
+        value = text if text in spec.objects else text.lower()
+        note = None
+        if value not in spec.objects:
+            value, note = (
+                None,
+                f"{name}={_shown(text)} is unknown (one of {', '.join(spec.objects)}): kept {{kept}}.",
+            )
+    else:
+        value, note = (text if len(text) <= 2000 else None), None
+        if value is None:
+            note = f"{name} is too long ({len(text):,} characters): ignored."
+    kept = getattr(owner, name)
+    return value, note.format(kept=kept) if note else None
+
+
+def read(
+    query: str, owners: Mapping[str, param.Parameterized], slugs: Iterable[str]
+) -> tuple[dict, list[str]]:
+    """Read ``query`` (with or without ``?``).
+
+    Parameters
+    ----------
+    owners: which object owns each query key.
+    slugs: the plates there are.
+
+    Returns ``(values, notes)``: values by key, only those that apply; one sentence a bad key.
+    """
+    values: dict[str, object] = {}
+    notes: list[str] = []
+    slugs = list(slugs)
+    for key, texts in parse_qs(query.lstrip("?"), keep_blank_values=True, max_num_fields=200).items():
+        text = texts[-1]
+        if len(texts) > 1:
+            notes.append(f"{key} is given {len(texts)} times: used the last.")
+        if key == "plate":
+            if text in slugs:
+                values[key] = text
+            else:
+                notes.append(f"There is no plate “{_shown(text)}”.")
+        elif key in owners:
+            value, note = convert(owners[key], key, text)
+            if value is not None:
+                values[key] = value
+            if note:
+                notes.append(note)
+    return values, notes
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(value)
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def write(
+    settings: Settings, local: param.Parameterized | None = None, local_keys: Iterable[str] = ()
+) -> str:
+    """Return the query that reproduces the view: the plate, the shared settings, and the plate's own that differ."""
+    pairs = [("plate", settings.plate)]
+    pairs += [(name, _text(getattr(settings, name))) for name in SHARED]
+    if settings.gpu == "custom":
+        pairs += [(name, _text(getattr(settings, name))) for name in CUSTOM_GPU]
+    if local is not None:
+        for name in local_keys:
+            value = getattr(local, name)
+            if value != local.param[name].default:
+                pairs.append((name, _text(value)))
+    if settings.step:
+        pairs.append(("step", str(settings.step)))
+    if settings.theme != "light":
+        pairs.append(("theme", settings.theme))
+    if settings.lang != "en":
+        pairs.append(("lang", settings.lang))
+    return "?" + urlencode(pairs)

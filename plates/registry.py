@@ -1,0 +1,6 @@
+"""The plates in reading order. A new plate is one import and one entry."""
+
+from plates.plate import Plate
+from plates.traffic import Traffic
+
+PLATES: list[type[Plate]] = [Traffic]

@@ -1,0 +1,252 @@
+"""The page: bar, controls, the plate on show. Connects the one state with links and plates; holds no maths."""
+
+from __future__ import annotations
+
+import time
+from urllib.parse import urlencode
+
+import panel as pn
+import panel_material_ui as pmui
+
+from plates import links, text
+from plates.bar import Bar, History
+from plates.plate import Plate, html_pane
+from plates.settings import CUSTOM_GPU, RESETTABLE, SHARED, Settings
+from plates.sidebar import Sidebar
+from plates.theme import PAGE_SX, css_variables, mui_theme
+
+TITLE = "FlashAttention atlas"
+_NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
+# Updates never take more than half of a session's time, however fast a slider is dragged.
+_SHORTEST_GAP, _LONGEST_GAP = 0.01, 0.15
+
+
+class Atlas:
+    """One reader's page.
+
+    Parameters
+    ----------
+    plates: the plate classes, in reading order.
+    query: the query of the page's address, e.g. ``?plate=tiles&N=4096``.
+    """
+
+    def __init__(self, plates: list[type[Plate]], query: str = "") -> None:
+        self.settings = Settings(plate=plates[0].slug)
+        self.plates: dict[str, Plate] = {cls.slug: cls(self.settings) for cls in plates}
+        self._classes = plates
+        self._stale: dict[str, bool] = dict.fromkeys(self.plates, False)
+        self._changed: set[str] = set()
+        self._scheduled = False
+        self._last_end, self._last_took = 0.0, 0.0
+        self._ready = False
+        self._push = False
+
+        values, notes = self._read(query)
+        self._apply(values)
+        words = text.sections("page", self.settings.lang)
+        self._words = words
+        self.history = History(self._on_search, width=0, height=0, margin=0)
+        self.bar = Bar(
+            plates=[
+                {"slug": p.slug, "name": self._name(p), "numeral": _NUMERALS[i]} for i, p in enumerate(plates)
+            ],
+            current=self.settings.plate,
+            theme=self.settings.theme,
+            words={
+                k: words[k] for k in ("present", "copy", "copied", "not_copied", "light", "dark", "controls")
+            },
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        self._notes = html_pane("")
+        self._pager = html_pane("")
+        self._stage = pn.Column(sizing_mode="stretch_width", margin=0)
+        self.sidebar = Sidebar(self.settings, words, self._on_reset)
+        self._layout = pn.Column(
+            self.sidebar.view,
+            pn.Column(self._notes, self._stage, self._pager, sizing_mode="stretch_width", margin=0),
+            stylesheets=[text.static("layout.css")],
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        self.page = pmui.Page(
+            title=TITLE,
+            header=[self.bar, self.history],
+            main=[self._layout],
+            dark_theme=self.settings.theme == "dark",
+            theme_toggle=False,
+            theme_config={name: mui_theme(name) for name in ("light", "dark")},
+            raw_css=[css_variables() + text.static("page.css")],
+            favicon=text.STATIC / "favicon.svg",
+            meta_description=words["description"],
+            meta_viewport="width=device-width, initial-scale=1",
+            busy_indicator=None,
+            sx=PAGE_SX,
+            site_url="?",
+        )
+        self._show_notes(notes)
+        self._show_plate()
+        names = [*RESETTABLE, "plate", "theme"]
+        self.settings.param.watch(self._on_settings, names)
+        self.bar.param.watch(lambda event: self.settings.param.update(theme=event.new), "theme")
+        for plate in self.plates.values():
+            if plate.local is not None:
+                plate.local.param.watch(self._on_local, [n for n in plate.local.param if n != "name"])
+
+    # Links ----------------------------------------------------------------------------------------------
+
+    def _owners(self, slug: str) -> dict:
+        owners = dict.fromkeys((*SHARED, *CUSTOM_GPU, "step", "theme", "lang"), self.settings)
+        plate = self.plates[slug]
+        owners.update(dict.fromkeys(plate.local_keys, plate.local))
+        return owners
+
+    def _read(self, query: str) -> tuple[dict, list[str]]:
+        first, _ = links.read(query, {}, self.plates)
+        return links.read(query, self._owners(first.get("plate", self.settings.plate)), self.plates)
+
+    def _apply(self, values: dict) -> None:
+        slug = values.get("plate", self.settings.plate)
+        plate = self.plates[slug]
+        own = {k: v for k, v in values.items() if k in plate.local_keys}
+        if own:
+            plate.local.param.update(**own)
+        self.settings.param.update(**{k: v for k, v in values.items() if k not in own})
+
+    def search(self) -> str:
+        """Return the query that reproduces the view."""
+        plate = self.plates[self.settings.plate]
+        return links.write(self.settings, plate.local, plate.local_keys)
+
+    def _on_search(self, kind: str, search: str) -> None:
+        if kind == "ready":
+            self._ready = True
+            self._write(push=False, top=False)
+            return
+        values, notes = self._read(search)
+        if kind == "follow" and "lang" in values and values["lang"] != self.settings.lang:
+            notes = [*notes, self._words["reload"]]
+            values.pop("lang")
+        if kind == "back":
+            # what a link leaves out is at its default, so that Back undoes it
+            plate = self.plates[values.get("plate", self.settings.plate)]
+            for name in plate.local_keys:
+                values.setdefault(name, plate.local.param[name].default)
+            values.setdefault("step", 0)
+            values.setdefault("theme", "light")
+            values.pop("lang", None)
+        self._push = kind == "follow"
+        self._apply(values)
+        self._flush()
+        self._push = False
+        self._show_notes(notes)
+        if kind == "follow":
+            self._write(push=True, top="plate" in values)
+
+    def _on_reset(self) -> None:
+        plate = self.plates[self.settings.plate]
+        self._push = True
+        for owner, names in ((self.settings, RESETTABLE), (plate.local, plate.local_keys)):
+            if owner is not None:
+                owner.param.update(**{name: owner.param[name].default for name in names})
+        self._flush()
+        self._push = False
+        self._write(push=True, top=False)
+
+    def _write(self, *, push: bool, top: bool) -> None:
+        if self._ready:
+            slug = self.settings.plate
+            self.history.show(
+                self.search(),
+                push=push,
+                top=top,
+                title=f"{self._name(type(self.plates[slug]))} · {TITLE}",
+                theme=self.settings.theme,
+                lang="zh-Hans" if self.settings.lang == "zh" else self.settings.lang,
+            )
+
+    def _show_notes(self, notes: list[str]) -> None:
+        items = "".join(f'<div class="note">{pn.util.escape(n)}</div>' for n in notes[:6])
+        html = f'<div role="status">{items}</div>' if notes else ""
+        if self._notes.object != html:
+            self._notes.object = html
+
+    # State -> view --------------------------------------------------------------------------------------
+
+    def _on_local(self, *events) -> None:
+        self._changed.update(f"local.{event.name}" for event in events)
+        self._schedule()
+
+    def _on_settings(self, *events) -> None:
+        self._changed.update(event.name for event in events)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        if self._scheduled or self._push:
+            return
+        gap = min(max(self._last_took, _SHORTEST_GAP), _LONGEST_GAP)
+        wait = self._last_end + gap - time.monotonic()
+        doc = pn.state.curdoc
+        if wait <= 0 or doc is None or doc.session_context is None:
+            self._flush()
+        else:
+            self._scheduled = True
+            doc.add_timeout_callback(self._flush, max(1, int(wait * 1000)))
+
+    def _flush(self) -> None:
+        self._scheduled = False
+        changed, self._changed = self._changed, set()
+        if not changed:
+            return
+        start = time.monotonic()
+        with pn.io.hold():
+            if "theme" in changed:
+                dark = self.settings.theme == "dark"
+                self.page.dark_theme = dark
+                self.bar.theme = self.settings.theme
+                for plate in self.plates.values():
+                    plate.retheme()
+            current = self.settings.plate
+            for slug, plate in self.plates.items():
+                touched = changed & plate.uses or any(n.startswith("local.") for n in changed)
+                if touched and (slug != current or "plate" in changed):
+                    self._stale[slug] = True
+                elif touched:
+                    plate.update()
+            if "plate" in changed:
+                self._show_plate()
+            if not self._push:
+                self._show_notes([])
+        if not self._push:
+            self._write(push=False, top=False)
+        self._last_end = time.monotonic()
+        self._last_took = self._last_end - start
+
+    def _name(self, plate: type[Plate]) -> str:
+        return text.sections(plate.slug, self.settings.lang).get("name", plate.name)
+
+    def _show_plate(self) -> None:
+        slug = self.settings.plate
+        plate = self.plates[slug]
+        at = list(self.plates).index(slug)
+        plate.kicker = self._words["kicker"].format(at=_NUMERALS[at], of=_NUMERALS[len(self.plates) - 1])
+        view = plate.view()
+        if self._stale[slug]:
+            self._stale[slug] = False
+            plate.update()
+        self.bar.current = slug
+        self.sidebar.show(plate.controls or plate.uses)
+        self._pager.object = self._pages(at)
+        self._stage.objects = [view]
+
+    def _pages(self, at: int) -> str:
+        def link(i: int, word: str) -> str:
+            if not 0 <= i < len(self._classes):
+                return "<span></span>"
+            cls = self._classes[i]
+            query = urlencode({"plate": cls.slug})
+            return (
+                f'<a href="?{query}"><small>{self._words[word]}</small>{_NUMERALS[i]} {self._name(cls)}</a>'
+            )
+
+        return f'<nav class="pager" aria-label="Next and previous plate">{link(at - 1, "back")}{link(at + 1, "next")}</nav>'

@@ -1,0 +1,138 @@
+"""Prose and readouts as HTML: Markdown files a teacher can edit, with the reader's numbers filled in.
+
+A prose file is ``plates/prose/<slug>.md`` (English) or ``plates/prose/<lang>/<slug>.md``. It is cut into sections
+by lines that start with ``## ``; ``{{ name }}`` is a fact of the plate (Jinja), ``$x$`` and ``$$x$$`` are LaTeX.
+A section that a translation lacks falls back to English.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import jinja2
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from plates.maths import mathml
+
+PROSE = Path(__file__).parent / "prose"
+STATIC = Path(__file__).parent.parent / "static"
+
+
+def _together(value: object) -> object:
+    """Keep a number and its unit on one line."""
+    return value.replace(" ", "\u00a0") if isinstance(value, str) and len(value) <= 24 else value
+
+
+_jinja = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False, finalize=_together)
+
+
+def _maths(content: str, options: dict) -> str:
+    return mathml(content.strip(), block=options.get("display_mode", False))
+
+
+_markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
+_markdown.use(dollarmath_plugin, renderer=_maths, allow_digits=False, double_inline=True)
+
+
+@lru_cache
+def static(name: str) -> str:
+    """Return the text of ``static/<name>``."""
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+def markdown(text: str) -> str:
+    """Return Markdown ``text`` with its maths as HTML."""
+    return _markdown.render(text)
+
+
+def _sections(path: Path) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    sections: dict[str, list[str]] = {"": []}
+    lines = sections[""]
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            lines = sections.setdefault(line[3:].strip(), [])
+        else:
+            lines.append(line)
+    return {name: "\n".join(body).strip() for name, body in sections.items()}
+
+
+@lru_cache
+def sections(slug: str, lang: str = "en") -> dict[str, str]:
+    """Return the sections of a prose file by name, English where ``lang`` has none."""
+    found = _sections(PROSE / f"{slug}.md")
+    if lang != "en":
+        found = {**found, **{k: v for k, v in _sections(PROSE / lang / f"{slug}.md").items() if v}}
+    return found
+
+
+@lru_cache(maxsize=512)
+def _template(source: str) -> jinja2.Template:
+    return _jinja.from_string(source)
+
+
+def fill(source: str, facts: dict) -> str:
+    """Return ``source`` with ``{{ name }}`` replaced by facts, still Markdown."""
+    return _template(source).render(facts)
+
+
+def section(slug: str, name: str, facts: dict, lang: str = "en") -> str:
+    """Return section ``name`` of a plate's prose as HTML. A missing section raises KeyError with its file."""
+    found = sections(slug, lang)
+    if name not in found:
+        raise KeyError(f"plates/prose/{slug}.md has no section '## {name}', only {sorted(found)}")
+    return markdown(fill(found[name], facts))
+
+
+@dataclass(frozen=True)
+class Readout:
+    """One number a reader sees: ``name`` for scripts, ``value`` in SI, ``text`` with its unit, ``label`` in words."""
+
+    name: str
+    value: float | int | str
+    text: str
+    label: str
+    role: str = "ink"
+
+    def html(self) -> str:
+        """Return the readout as an element with ``data-readout`` and ``data-value``."""
+        value = html.escape(str(self.value), quote=True)
+        return (
+            f'<div class="readout" style="--c:var(--{self.role})">'
+            f'<b data-readout="{self.name}" data-value="{value}">{html.escape(self.text)}</b>'
+            f"<span>{self.label}</span></div>"
+        )
+
+
+def readouts(items: list[Readout]) -> str:
+    """Return a strip of readouts."""
+    return '<div class="readouts">' + "".join(item.html() for item in items) + "</div>"
+
+
+def kind(name: str, explanation: str = "") -> str:
+    """Return the small tag that says where a figure's numbers come from: model, compiled, recorded or live."""
+    known = {
+        "model": "Computed from a formula; no machine was asked.",
+        "compiled": "Read off a program that a real compiler built; not run.",
+        "recorded": "Measured on a real machine earlier and kept in a file.",
+        "live": "Measured on this server just now.",
+        "computed": "Computed on this server in the number format named.",
+        "cited": "Published by others; the source is named.",
+    }
+    if name not in known:
+        raise ValueError(f"kind: expected one of {sorted(known)}, got {name!r}")
+    title = html.escape(explanation or known[name], quote=True)
+    return f'<span class="kind kind-{name}" title="{title}">{name}</span>'
+
+
+def formula(general: str, numbers: str, reading: str, note: str, role: str = "ink") -> str:
+    """Return a formula block: the law and the reader's numbers (LaTeX), its reading aloud, a line below."""
+    return (
+        f'<div class="formula" style="--c:var(--{role})"><div class="law">{mathml(general, reading=reading)}</div>'
+        f'<div class="numbers">{mathml(numbers)}</div><small>{note}</small></div>'
+    )

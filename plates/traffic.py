@@ -1,0 +1,290 @@
+"""Plate `traffic`: HBM traffic of a head against N, six models on one axis, and why they differ."""
+
+from __future__ import annotations
+
+import html
+
+import numpy as np
+import param
+from bokeh.models import ColumnDataSource
+
+from plates import controls, figures, text
+from plates.plate import Plate
+from workshop import break_even, formulas, traffic, units
+from workshop.problem import LIMITS
+
+SHORT = {
+    "standard": "standard",
+    "bound": "bound",
+    "tiled": "tiled",
+    "algorithm_1": "Algorithm 1",
+    "compulsory": "compulsory",
+    "waves": "waves",
+}
+ROLE = {
+    "standard": "standard",
+    "bound": "flash",
+    "tiled": "chip",
+    "algorithm_1": "over",
+    "compulsory": "hbm",
+    "waves": "ink",
+}
+DASH = {"tiled": [10, 4], "algorithm_1": [4, 3], "compulsory": [2, 4], "waves": [12, 4, 2, 4]}
+FIRST = 64  # the axis starts here unless the reader's N is shorter
+_LAST = LIMITS["N"][1]
+_HEIGHT = 440
+
+
+class Shown(param.Parameterized):
+    """Which models the chart shows besides standard and bound."""
+
+    models = param.ListSelector(
+        default=[],
+        objects=["tiled", "algorithm_1", "compulsory", "waves"],
+        doc="Further models on the chart.",
+    )
+
+
+class Traffic(Plate):
+    """Traffic per head against N; standard and bound first, the others one click away."""
+
+    slug = "traffic"
+    name = "Traffic"
+    uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    scope = "Forward pass, one head, exact element counts of a model; nothing here was measured."
+    minutes = (6, 2)
+    local_keys = ("models",)
+
+    def own_state(self) -> Shown:
+        return Shown()
+
+    # Numbers --------------------------------------------------------------------------------------------
+
+    def facts(self) -> dict:
+        s = self.settings
+        problem, tile, gpu = s.problem, s.tile, s.gpu_record
+        ledgers = {m: traffic.ledger(m, problem, tile, gpu) for m in traffic.MODELS}
+        totals = {m: ledger.total for m, ledger in ledgers.items()}
+        moved = {m: total * problem.element_bytes for m, total in totals.items()}
+        ratio = {m: totals["standard"] / totals[m] for m in traffic.MODELS}
+        widest = max(ratio.values()) / min(ratio.values())
+        least = break_even.bound_M(s.d)
+        tiled_Br = break_even.tiled_Br(problem, tile)
+        gain = break_even.gain_limit("bound", problem, tile)
+        facts = {
+            "N": units.count(s.N),
+            "d": s.d,
+            "heads": units.count(problem.heads),
+            "dtype": s.dtype,
+            "Br": s.Br,
+            "Bc": s.Bc,
+            "M": units.count(tile.M(problem)),
+            "M_kib": units.binary(tile.M_bytes),
+            "widest": units.ratio(widest),
+            "score": units.bytes_(problem.score_bytes),
+            "one_score": units.bytes_(problem.N**2 * problem.element_bytes),
+            "half_d": units.number(s.d / 2),
+            "break_M": units.elements(least),
+            "break_M_bytes": units.binary(least * problem.element_bytes),
+            "tiled_Br": "no Br in range" if tiled_Br is None else f"Br = {tiled_Br}",
+            "limit": units.ratio(float(gain)),
+            "wins": "fewer" if ratio["bound"] >= 1 else "more",
+            "_": (problem, tile, gpu, ledgers, totals, moved, ratio),
+        }
+        for model in traffic.MODELS:
+            facts[model] = units.bytes_(moved[model])
+            facts[f"{model}_ratio"] = units.ratio(ratio[model])
+        facts["description"] = (
+            f"Traffic of one head at N = {facts['N']}: standard {facts['standard']}, bound {facts['bound']}; "
+            f"standard moves {facts['bound_ratio']} as many bytes."
+        )
+        facts["blocks"] = {
+            "formulas": self._formulas(problem, tile, gpu),
+            "answers": self._answers(totals, moved, ratio),
+            "ledgers": self._ledgers(ledgers, problem),
+        }
+        return facts
+
+    def readouts(self, facts: dict) -> list[text.Readout]:
+        problem, _, _, _, _, moved, ratio = facts["_"]
+        return [
+            text.Readout(
+                "traffic-standard", moved["standard"], facts["standard"], "standard, a head", "standard"
+            ),
+            text.Readout("traffic-bound", moved["bound"], facts["bound"], "FlashAttention, bound", "flash"),
+            text.Readout("traffic-ratio", ratio["bound"], facts["bound_ratio"], f"{facts['wins']} bytes"),
+            text.Readout(
+                "score-bytes",
+                problem.score_bytes,
+                facts["score"],
+                f"score matrices of {facts['heads']} head{'s' if problem.heads > 1 else ''}, a layer",
+                "hbm",
+            ),
+        ]
+
+    def _formulas(self, problem, tile, gpu) -> str:
+        out = []
+        for model in ("standard", "bound", *self.local.models):
+            record = formulas.FORMULAS[f"traffic-{model.replace('_', '-')}"]
+            out.append(
+                text.formula(
+                    record.latex_for(problem.causal),
+                    record.substituted(problem, tile, gpu),
+                    record.spoken(problem.causal),
+                    record.plain,
+                    ROLE[model],
+                )
+            )
+        return "".join(out)
+
+    def _answers(self, totals: dict, moved: dict, ratio: dict) -> str:
+        rows = []
+        for model in traffic.MODELS:
+            plain = formulas.FORMULAS[f"traffic-{model.replace('_', '-')}"].plain
+            cell = units.bytes_(moved[model])
+            if model not in ("standard", "bound"):  # those two are readouts above; a name stands once a page
+                cell = f'<span data-readout="traffic-{model.replace("_", "-")}" data-value="{moved[model]}">{cell}</span>'
+            rows.append(
+                f'<tr><td style="color:var(--{ROLE[model]});font-weight:600;white-space:nowrap">{SHORT[model]}</td>'
+                f'<td class="n">{units.count(totals[model])}</td><td class="n">{cell}</td>'
+                f'<td class="n">{units.ratio(ratio[model])}</td><td>{plain}</td></tr>'
+            )
+        head = (
+            '<tr><th>model</th><th class="n">elements</th><th class="n">a head</th>'
+            '<th class="n">standard / model</th><th>what it counts</th></tr>'
+        )
+        return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+
+    def _ledgers(self, ledgers: dict, problem) -> str:
+        parts = []
+        for model in ("standard", "bound", *self.local.models):
+            ledger = ledgers[model]
+            rows = "".join(
+                f'<tr><td>{line.tensor}</td><td>{line.direction}</td><td class="n">{units.count(line.elements)}</td>'
+                f'<td class="n">{units.bytes_(line.elements * problem.element_bytes)}</td><td>{html.escape(line.why)}</td></tr>'
+                for line in ledger.lines
+            )
+            parts.append(
+                f"<details><summary>The ledger of {SHORT[model]}, line by line</summary><table><thead><tr><th>tensor</th>"
+                f'<th>direction</th><th class="n">elements</th><th class="n">bytes</th><th>why</th></tr></thead><tbody>{rows}'
+                f'<tr class="total"><td>total</td><td></td><td class="n">{units.count(ledger.total)}</td>'
+                f'<td class="n">{units.bytes_(ledger.total * problem.element_bytes)}</td><td></td></tr></tbody></table></details>'
+            )
+        return "".join(parts)
+
+    # Pictures -------------------------------------------------------------------------------------------
+
+    def body(self):
+        themed = self.themed
+        self._fig = fig = figures.chart(
+            themed,
+            x=(FIRST, _LAST),
+            y=(1e4, 1e13),
+            x_label="sequence length N, tokens",
+            x_log=True,
+            y_log=True,
+            height=_HEIGHT,
+        )
+        figures.ticks(
+            fig.xaxis[0],
+            [64, 512, 4096, 32768, 262144, 1 << 20],
+            lambda v: units.count(v) if v < 1 << 20 else "1,048,576",
+        )
+        figures.label_zone(fig, FIRST, _LAST, 100)
+        self._lines, self._labels, self._renderers = {}, {}, {}
+        for model in traffic.MODELS:
+            source = ColumnDataSource({"N": [], "bytes": [], "n": [], "b": []})
+            line = fig.line(
+                "N",
+                "bytes",
+                source=source,
+                line_width=3,
+                line_dash=DASH.get(model, "solid"),
+                name=SHORT[model],
+            )
+            themed.colour(line.glyph, line_color=ROLE[model])
+            self._lines[model], self._renderers[model] = source, line
+            self._labels[model] = figures.label(
+                themed, fig, SHORT[model], ROLE[model], bold=True, x_offset=8, text_baseline="middle"
+            )
+        self._gap = ColumnDataSource({"x": [], "y0": [], "y1": []})
+        rule = fig.segment("x", "y0", "x", "y1", source=self._gap, line_width=1.5)
+        themed.colour(rule.glyph, line_color="ink")
+        self._drop = ColumnDataSource({"x": [], "y0": [], "y1": []})
+        drop = fig.segment("x", "y0", "x", "y1", source=self._drop, line_dash="dotted")
+        themed.colour(drop.glyph, line_color="muted")
+        self._dots = {}
+        for model in traffic.MODELS:
+            self._dots[model] = fig.scatter([], [], size=12, line_width=0)
+            themed.colour(self._dots[model].glyph, fill_color=ROLE[model], line_color="paper")
+        self._ratio = figures.label(
+            themed,
+            fig,
+            "",
+            "ink",
+            bold=True,
+            text_align="right",
+            x_offset=-12,
+            text_baseline="middle",
+            text_font_size="22px",
+            padding=4,
+        )
+        themed.colour(self._ratio, background_fill_color="paper")
+        figures.hover(
+            fig,
+            list(self._renderers.values()),
+            '<div style="font:14px system-ui;padding:2px 4px"><b>$name</b><br>N = @n<br>@b a head</div>',
+            line_policy="nearest",
+        )
+        more = controls.toggles(
+            self.local, "models", self.words("also"), {SHORT[m]: m for m in Shown.param.models.objects}
+        )
+        yield more
+        yield self.figure(fig, "figure", "model", description="description")
+        yield self.block("formulas")
+        yield self.prose("why")
+        yield self.block("answers")
+        yield self.prose("even")
+        yield self.block("ledgers")
+
+    def patch(self, facts: dict) -> None:
+        problem, tile, gpu, _, _, moved, _ = facts["_"]
+        first = min(FIRST, problem.N)
+        n = np.unique(np.geomspace(first, _LAST, 140).round().astype(np.int64))
+        shown = ("standard", "bound", *self.local.models)
+        ends = {}
+        for model in traffic.MODELS:
+            visible = model in shown
+            self._renderers[model].visible = self._dots[model].visible = self._labels[model].visible = visible
+            if not visible:
+                continue
+            y = traffic.totals(model, problem, tile, gpu, N=n) * problem.element_bytes
+            self._lines[model].data = {
+                "N": n,
+                "bytes": y.astype(float),
+                "n": [units.count(v) for v in n],
+                "b": [units.bytes_(int(v)) for v in y],
+            }
+            self._dots[model].data_source.data = {"x": [problem.N], "y": [moved[model]]}
+            ends[model] = float(y[-1])
+        low = 4 * first * problem.d * problem.element_bytes / 2
+        high = 4 * _LAST**2 * problem.element_bytes * 4
+        self._fig.x_range.start = first
+        self._fig.y_range.start, self._fig.y_range.end = low, high
+        figures.ticks(self._fig.yaxis[0], figures.log_ticks(low, high), figures.round_text(units.bytes_))
+        decades = np.log10(high / low)
+        placed = figures.spread([np.log10(v) for v in ends.values()], 20 * decades / (_HEIGHT - 70))
+        for model, y in zip(ends, placed, strict=True):
+            self._labels[model].update(x=_LAST, y=10**y)
+        a, b = moved["standard"], moved["bound"]
+        self._gap.data = {"x": [problem.N], "y0": [min(a, b)], "y1": [max(a, b)]}
+        self._drop.data = {"x": [problem.N], "y0": [low], "y1": [min(a, b)]}
+        # near the left edge there is no room to the left of the marker
+        right = problem.N < first * 16
+        self._ratio.update(
+            x=problem.N,
+            y=float(np.sqrt(a) * np.sqrt(b)),
+            text=facts["bound_ratio"],
+            text_align="left" if right else "right",
+            x_offset=12 if right else -12,
+        )

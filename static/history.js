@@ -1,0 +1,69 @@
+// The address bar and in-page links: one owner of history. Python says what the address is; the browser says
+// when a reader follows a link such as ?plate=tiles or presses Back.
+const plain = (event) =>
+  event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
+
+// The page scrolls inside a shadow root: walk out of ours until one holds the scroller.
+function scroller(el) {
+  for (let root = el.getRootNode(); root; root = root.host?.getRootNode()) {
+    const found = root.querySelector(".main-content")
+    if (found) return found
+  }
+}
+
+export function render({ model, el }) {
+  el.style.display = "none"
+  const go = (kind, search) => model.send_msg({ kind, search })
+
+  // Browsers throttle replaceState, and a dragged slider changes the address at every step: write it at rest.
+  let pending = null
+  let timer = 0
+  const address = (search) => window.location.pathname + search
+  const settle = () => {
+    clearTimeout(timer)
+    if (pending !== null && pending !== window.location.search) window.history.replaceState(null, "", address(pending))
+    pending = null
+  }
+
+  const onClick = (event) => {
+    if (event.defaultPrevented || !plain(event)) return
+    for (const node of event.composedPath()) {
+      if (node instanceof Element && node.matches("a[href^='?']")) {
+        event.preventDefault()
+        go("follow", node.getAttribute("href"))
+        return
+      }
+    }
+  }
+  const onPop = () => {
+    clearTimeout(timer)
+    pending = null
+    go("back", window.location.search)
+  }
+  document.addEventListener("click", onClick)
+  window.addEventListener("popstate", onPop)
+  window.addEventListener("atlas:settle", settle)
+
+  model.on("msg:custom", ({ search, push, title, theme, lang, top }) => {
+    document.title = title
+    document.documentElement.dataset.atlas = theme
+    document.documentElement.lang = lang
+    if (push) {
+      settle()
+      if (search !== window.location.search) window.history.pushState(null, "", address(search))
+    } else {
+      pending = search
+      clearTimeout(timer)
+      timer = setTimeout(settle, 200)
+    }
+    if (top) {
+      scroller(el)?.scrollTo({ top: 0 })
+    }
+  })
+  model.on("remove", () => {
+    document.removeEventListener("click", onClick)
+    window.removeEventListener("popstate", onPop)
+    window.removeEventListener("atlas:settle", settle)
+  })
+  go("ready", window.location.search)
+}
