@@ -4,8 +4,8 @@ All are right; each counts at another boundary or for another algorithm (Dao et 
 Dao, FlashAttention-2, 2023):
 
 standard     every matrix of the textbook algorithm through memory: 4Nd + 4N^2.
-bound        Theorem 2 with the constant 2 in its Theta(): 4Nd + 2N^2 d^2 / M, which is `tiled` with all of M
-             spent on the Q block (Br = M/d). M is the tile's `sram` in elements of the dtype.
+bound        Theorem 2 with the constant 2 in its Theta(): 4Nd + 2N^2 d^2 / M. But for 2Nd it is `tiled` with
+             all of M spent on the Q block (Br = M/d). M is the tile's `sram` in elements of the dtype.
 tiled        Q block on the outer loop (FlashAttention-2 order), what a kernel asks of the level above shared
              memory: 2Nd + 2Nd Tr.
 algorithm_1  K,V block on the outer loop (the 2022 paper's Algorithm 1), with that paper's block sizes for M.
