@@ -1,4 +1,4 @@
-"""The queue of live runs: order, cancellation, crashes, refusals and remarks, with real processes and a fake device."""
+"""The queue of live runs: order, cancellation, crashes, refusals, remarks; real processes, a fake device."""
 
 import os
 import subprocess
@@ -75,7 +75,7 @@ def test_progress_rises_and_names_the_kernel(runner):
     fractions = [update.fraction for update in running]
     assert fractions == sorted(fractions) and fractions[-1] == 1.0
     assert any("teaching: timing" in update.sentence for update in running)
-    assert [update.state for update in reader.updates][0] == "starting"
+    assert reader.updates[0].state == "starting"
     assert sum(update.final for update in reader.updates) == 1
 
 
@@ -178,7 +178,7 @@ def test_a_command_that_cannot_start_is_a_sentence():
 def test_out_of_resources_gives_both_numbers_and_a_way_out(runner):
     end = submit(runner, fake.REFUSE, d=128, Br=64, Bc=256).wait()
     assert end.state == "done"
-    for part in ("278,528 B of shared memory", "232,448", "would not launch", "Bc=128", "one stage"):
+    for part in ("278,528 B of shared memory", "232,448 B", "would not launch", "Bc=128", "one stage"):
         assert part in end.sentence
     note = end.result.notes[0]
     assert (note.kind, note.required, note.limit) == ("refused", 278528, 232448)

@@ -10,10 +10,11 @@ from workshop.residency import kernel_shared_bytes, padded_head
 from .plan import ELEMENT_BYTES, Case
 
 LEAST_SIDE = 16
-_UNITS = {
-    "shared memory": "B of shared memory",
-    "threads": "threads",
-    "tensor memory": "columns of tensor memory",
+#: How an amount of each resource reads in a sentence: with its unit, and what it is an amount of.
+_WORDS = {
+    "shared memory": ("{:,} B", " of shared memory"),
+    "threads": ("{:,} threads", ""),
+    "tensor memory": ("{:,} columns", " of tensor memory"),
 }
 
 
@@ -64,8 +65,9 @@ def refusal(case: Case, resource: str, required: int, limit: int, gpu: str) -> s
         required, limit: in that resource's unit.
         gpu: the device's name.
     """
-    what = f"this tile needs {required:,} {_UNITS.get(resource, resource)}; a block of {gpu} has {limit:,}"
-    if resource != "shared memory":
-        return f"{what}, so it would not launch; try fewer warps"
-    options = changes(case, required, limit)
-    return f"{what}, so it would not launch" + (f"; try {' or '.join(options)}" if options else "")
+    amount, what = _WORDS.get(resource, ("{:,}", f" of {resource}"))
+    said = f"needs {amount.format(required)}{what}, a block of {gpu} has {amount.format(limit)}: it would not launch"
+    if resource == "threads":
+        return f"{said}; try fewer warps"
+    options = changes(case, required, limit) if resource == "shared memory" else ["smaller Br and Bc"]
+    return said + (f"; try {' or '.join(options)}" if options else "")
