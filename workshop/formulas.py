@@ -1,166 +1,18 @@
-"""Every formula on the pages as one record: its text, its letters, what it says, and the function that
-computes it.
+"""Every formula on the pages: traffic, memory, arithmetic, time and one step of the running softmax."""
 
-The expression is the only place where a formula is written. LaTeX, the same with the reader's numbers, and
-the reading for a screen reader are drawn from it (`expressions`), and the tests evaluate it against the
-function.
-"""
-
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import numpy as np
 
-from workshop import expressions, masks, online_softmax, roofline, sram, traffic, units
-from workshop.hardware import DEFAULT_GPU, GPU
+from workshop import masks, online_softmax, roofline, sram, traffic
+from workshop.formula import Formula
+from workshop.hardware import GPU
 from workshop.masks import ceil_div
 from workshop.problem import Problem, Tile
+from workshop.symbols import SYMBOLS, Symbol
 
-
-@dataclass(frozen=True)
-class Symbol:
-    """A letter of the formulas: its LaTeX, how it is read, and what it means with its unit."""
-
-    latex: str
-    spoken: str
-    meaning: str
-
-
-SYMBOLS: Mapping[str, Symbol] = MappingProxyType(
-    {
-        "N": Symbol("N", "N", "sequence length, tokens"),
-        "d": Symbol("d", "d", "head size, elements"),
-        "H": Symbol("H", "H", "heads"),
-        "B": Symbol("B", "B", "batch"),
-        "b": Symbol("b", "b", "bytes an element"),
-        "M": Symbol("M", "M", "on-chip memory, elements"),
-        "budget": Symbol(r"M_{\mathrm{bytes}}", "M in bytes", "on-chip memory, bytes"),
-        "Br": Symbol("B_r", "B r", "rows of a Q block"),
-        "Bc": Symbol("B_c", "B c", "rows of a K, V block"),
-        "Tr": Symbol("T_r", "T r", "Q blocks, N / Br rounded up"),
-        "Tc": Symbol("T_c", "T c", "K, V blocks of Algorithm 1: N / Bc, with Bc = M / 4d, both rounded up"),
-        "R": Symbol("R", "R", "Q blocks resident on the whole GPU at once"),
-        "kv_rows": Symbol("\\rho", "rho", "rows of K read, visited tiles only, over all Q blocks"),
-        "wave_rows": Symbol(
-            "\\rho_w", "rho w", "rows of K read, visited tiles only, added up over the waves"
-        ),
-        "q_rows": Symbol("\\rho_q", "rho q", "rows of Q read, visited tiles only, over all K, V blocks"),
-        "scores": Symbol(r"\mathrm{scores}", "scores", "scores computed: elements of visited tiles"),
-        "visits": Symbol(r"\mathrm{visits}", "visits", "tiles visited"),
-        "W": Symbol("W", "W", "working set of a tile, bytes"),
-        "F": Symbol(r"\mathrm{FLOPs}", "FLOPs", "floating-point operations of a layer"),
-        "D": Symbol(r"\mathrm{bytes}", "bytes", "bytes moved for a layer"),
-        "peak": Symbol(r"\mathrm{peak}", "peak", "arithmetic rate at peak, FLOP/s"),
-        "beta": Symbol(r"\mathrm{bandwidth}", "bandwidth", "memory bandwidth, B/s"),
-        "m": Symbol("m", "m", "running maximum of a row before this block"),
-        "m_new": Symbol("m'", "m new", "running maximum after this block"),
-        "s": Symbol("\\max_j S_j", "the block's largest score", "largest score of this block in the row"),
-        "alpha": Symbol("\\alpha", "alpha", "rescale factor"),
-        "l": Symbol("\\ell", "l", "running sum of exponentials before this block"),
-        "l_new": Symbol("\\ell'", "l new", "running sum after this block"),
-        "p": Symbol("\\textstyle\\sum_j P_j", "the block's sum of P", "sum of this block's exponentials"),
-        "o": Symbol("O", "O", "unscaled output before this block"),
-        "o_new": Symbol("O'", "O new", "unscaled output after this block"),
-        "pv": Symbol(
-            "\\textstyle\\sum_j P_j V_j", "the block's P times V", "this block's share of the output"
-        ),
-    }
-)
-
-
-@dataclass(frozen=True)
-class Formula:
-    """One formula.
-
-    slug, name: key and title. left: LaTeX of the left side. expression: the right side (see `expressions`),
-    and causal_expression: the one that holds under a causal mask where it differs. plain: one sentence that
-    says what it counts. unit: "elements", "bytes", "FLOP", "seconds", "FLOP/B" or "" (a pure number).
-    function: for formulas of the problem, function(problem, tile, gpu) -> number; for those of one softmax
-    step, function of the expression's names. inputs: names and values for the expression, from (problem,
-    tile, gpu); None for a softmax step. rounded_up: the function counts whole elements where the expression
-    is fractional.
-    """
-
-    slug: str
-    name: str
-    left: str
-    expression: str
-    plain: str
-    unit: str
-    function: Callable
-    inputs: Callable[[Problem, Tile, GPU], Mapping] | None = None
-    causal_expression: str | None = None
-    rounded_up: bool = False
-
-    def tree(self, causal: bool = False):
-        """The parsed expression that holds with or without a causal mask."""
-        return expressions.parse((causal and self.causal_expression) or self.expression)
-
-    @property
-    def latex(self) -> str:
-        """ "left = right" in letters, not causal."""
-        return self.latex_for(False)
-
-    def latex_for(self, causal: bool) -> str:
-        """ "left = right" in letters, with or without a causal mask."""
-        return f"{self.left} = " + expressions.latex(self.tree(causal), lambda name: SYMBOLS[name].latex)
-
-    def spoken(self, causal: bool = False) -> str:
-        """The formula in words."""
-        right = expressions.spoken(self.tree(causal), lambda name: SYMBOLS[name].spoken)
-        return f"{self.name} equals {right}".rstrip(",")
-
-    def symbols(self, causal: bool = False) -> dict[str, Symbol]:
-        """The letters of the formula, in order, for a legend."""
-        return {name: SYMBOLS[name] for name in expressions.names(self.tree(causal))}
-
-    def value(self, problem: Problem, tile: Tile, gpu: GPU | None = None):
-        """The function's value for the reader's settings, in `unit` (SI)."""
-        return self.function(problem, tile, gpu or DEFAULT_GPU)
-
-    def evaluate(self, problem: Problem, tile: Tile, gpu: GPU | None = None):
-        """The expression's value for the reader's settings: what the typeset formula comes to."""
-        return expressions.evaluate(self.tree(problem.causal), self.inputs(problem, tile, gpu or DEFAULT_GPU))
-
-    def substituted(self, problem: Problem, tile: Tile, gpu: GPU | None = None) -> str:
-        """LaTeX with the reader's numbers for the letters, and the result with its unit."""
-        gpu = gpu or DEFAULT_GPU
-        return self._filled(problem.causal, self.inputs(problem, tile, gpu), self.value(problem, tile, gpu))
-
-    def substituted_spoken(self, problem: Problem, tile: Tile, gpu: GPU | None = None) -> str:
-        """`substituted` in words."""
-        gpu = gpu or DEFAULT_GPU
-        values = self.inputs(problem, tile, gpu)
-        right = expressions.spoken(
-            self.tree(problem.causal), lambda name: expressions.number_spoken(values[name])
-        )
-        return f"{right.rstrip(',')} equals {self.formatted(self.value(problem, tile, gpu))}"
-
-    def with_values(self, **values: float) -> str:
-        """`substituted` for the formulas of one softmax step, which take the step's numbers by name."""
-        return self._filled(False, values, self.function(**values))
-
-    def formatted(self, value) -> str:
-        """A value of this formula as text with its unit."""
-        return _FORMATS[self.unit](value)
-
-    def _filled(self, causal, values, result):
-        right = expressions.latex(
-            self.tree(causal), lambda name: expressions.number_latex(values[name]), r" \cdot "
-        )
-        shown = expressions.number_latex(result) if self.unit == "" else rf"\text{{{self.formatted(result)}}}"
-        return f"{right} = {shown}"
-
-
-_FORMATS = {
-    "elements": units.elements,
-    "bytes": units.bytes_,
-    "FLOP": units.flops,
-    "seconds": units.seconds,
-    "FLOP/B": units.intensity,
-    "": units.number,
-}
+__all__ = ["FORMULAS", "SYMBOLS", "Formula", "Symbol"]
 
 
 def _inputs(problem: Problem, tile: Tile, gpu: GPU) -> dict:

@@ -10,7 +10,6 @@ from workshop.hardware import custom
 from workshop.problem import Problem, Tile
 from workshop.traffic import MODELS, ledger
 
-
 SMALL_GPU = custom(1e12, 1e14, sms=4)
 
 
@@ -34,6 +33,8 @@ def test_bound_loses_below_half_d_squared(N, kib):
         loses = ledger("bound", problem, tile).total > ledger("standard", problem, tile).total
         assert loses == (tile.M(problem) < bound_M(d))
     assert bound_M(128) == 8192
+    # An odd d: 181^2 / 2 = 16,380.5, so 16,380 elements still lose.
+    assert bound_M(181) == 16_381
 
 
 @given(problem=PROBLEMS, tile=TILES)

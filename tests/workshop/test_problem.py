@@ -34,6 +34,11 @@ def test_only_whole_numbers(value):
         Problem(d=value)
 
 
+def test_true_is_not_one_token():
+    with pytest.raises(ValueError, match="N: expected a whole number from 1 to 1,048,576; got True"):
+        Problem(N=True)
+
+
 def test_numpy_integers_become_python_integers():
     problem = Problem(N=np.int32(1_048_576))
     assert type(problem.N) is int
