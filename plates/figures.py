@@ -148,12 +148,12 @@ def hover(fig, renderers, tooltips, **options) -> HoverTool:
     return tool
 
 
-def label_zone(fig, first: float, last: float, pixels: int) -> None:
+def label_zone(fig, last: float, pixels: int) -> None:
     """Keep ``pixels`` of the frame right of ``last`` free for the names of the curves, at any width (log axis)."""
     start = fig.x_range.start
     fig.x_range.end = last * (last / start) ** 0.15
     for grid in fig.ygrid:
-        grid.cross_bounds = (0, last) if first > 0 else "auto"
+        grid.cross_bounds = (1, last)
     code = """
     const w = fig.inner_width
     if (w > 2 * pixels) fig.x_range.end = last * Math.pow(last / fig.x_range.start, pixels / (w - pixels))

@@ -1,13 +1,14 @@
 """Prose and readouts as HTML: Markdown files a teacher can edit, with the reader's numbers filled in.
 
 A prose file is ``plates/prose/<slug>.md`` (English) or ``plates/prose/<lang>/<slug>.md``. It is cut into sections
-by lines that start with ``## ``; ``{{ name }}`` is a fact of the plate (Jinja), ``$x$`` and ``$$x$$`` are LaTeX.
-A section that a translation lacks falls back to English.
+by lines such as ``## why`` (one word in small letters; any other heading belongs to its section).
+``{{ name }}`` is a fact of the plate (Jinja), ``$x$`` and ``$$x$$`` are LaTeX.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,8 +18,11 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from plates.maths import mathml
+from workshop import units
+from workshop.ledger import Ledger
 
 PROSE = Path(__file__).parent / "prose"
+_SECTION = re.compile(r"## [a-z0-9_]+$")
 STATIC = Path(__file__).parent.parent / "static"
 
 
@@ -55,7 +59,7 @@ def _sections(path: Path) -> dict[str, str]:
     sections: dict[str, list[str]] = {"": []}
     lines = sections[""]
     for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
+        if _SECTION.match(line):
             lines = sections.setdefault(line[3:].strip(), [])
         else:
             lines.append(line)
@@ -109,6 +113,12 @@ class Readout:
         )
 
 
+def inline_readout(name: str, value: float | int | str, shown: str) -> str:
+    """Return a number inside a sentence or table as a readout element."""
+    value = html.escape(str(value), quote=True)
+    return f'<span data-readout="{name}" data-value="{value}">{html.escape(shown)}</span>'
+
+
 def readouts(items: list[Readout]) -> str:
     """Return a strip of readouts."""
     return '<div class="readouts">' + "".join(item.html() for item in items) + "</div>"
@@ -133,6 +143,42 @@ def kind(name: str, explanation: str = "") -> str:
 def formula(general: str, numbers: str, reading: str, note: str, role: str = "ink") -> str:
     """Return a formula block: the law and the reader's numbers (LaTeX), its reading aloud, a line below."""
     return (
-        f'<div class="formula" style="--c:var(--{role})"><div class="law">{mathml(general, reading=reading)}</div>'
-        f'<div class="numbers">{mathml(numbers)}</div><small>{note}</small></div>'
+        f'<div class="formula" style="--c:var(--{role})"><div class="law">{mathml(general, block=True, reading=reading)}</div>'
+        f'<div class="numbers">{mathml(numbers, block=True)}</div><small>{note}</small></div>'
     )
+
+
+def table(columns: list[tuple[str, bool]], rows: list[list[str]], total: list[str] | None = None) -> str:
+    """Return an HTML table. ``columns``: (heading, is it a number); cells are HTML; ``total`` is the last row."""
+
+    def line(cells: list[str], tag: str = "td", css: str = "") -> str:
+        if len(cells) != len(columns):
+            raise ValueError(f"table: expected {len(columns)} cells a row, got {len(cells)}: {cells}")
+        inner = "".join(
+            f"<{tag}{' class=n' if number else ''}>{cell}</{tag}>"
+            for cell, (_, number) in zip(cells, columns, strict=True)
+        )
+        return f"<tr{css}>{inner}</tr>"
+
+    body = "".join(line(row) for row in rows)
+    if total is not None:
+        body += line(total, css=" class=total")
+    return f"<table><thead>{line([name for name, _ in columns], 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+def ledger(found: Ledger, element_bytes: int, title: str) -> str:
+    """Return a folded table of a ledger: every line, and the total as their sum."""
+    columns = [("tensor", False), ("direction", False), ("elements", True), ("bytes", True), ("why", False)]
+
+    def cells(name: str, direction: str, elements: int, why: str) -> list[str]:
+        return [
+            name,
+            direction,
+            units.count(elements),
+            units.bytes_(elements * element_bytes),
+            html.escape(why),
+        ]
+
+    rows = [cells(line.tensor, line.direction, line.elements, line.why) for line in found.lines]
+    body = table(columns, rows, cells("total", "", found.total, ""))
+    return f"<details><summary>{title}</summary>{body}</details>"

@@ -95,11 +95,16 @@ PAGE_SX = {
     },
     "& header .MuiToolbar-root": {
         "minHeight": "54px",
-        "gap": "26px",
-        "paddingLeft": {"xs": "16px", "md": "36px"},
+        "gap": {"xs": "0 16px", "md": "26px"},
+        "flexWrap": {"xs": "wrap", "md": "nowrap"},
+        "padding": {"xs": "10px 16px 0", "md": "0 24px 0 36px"},
     },
-    "& header .MuiToolbar-root > div:last-child": {"minWidth": 0, "flexBasis": {"xs": "100%", "md": "auto"}},
-    "& .main > div > .MuiToolbar-root": {"minHeight": {"xs": "112px", "md": "54px"}},
+    "& header .MuiToolbar-root > div:last-child": {
+        "minWidth": 0,
+        "flexBasis": {"xs": "100%", "md": "auto"},
+    },
+    # the toolbar that keeps the content below the bar
+    "& .main > div > .MuiToolbar-root": {"minHeight": {"xs": "106px", "md": "54px"}},
     "& .main-content": {"paddingBottom": "var(--sheet-room, 0)", "scrollbarWidth": "thin"},
     "& header a:focus-visible": {"outline": "2px solid var(--focus)", "outlineOffset": "3px"},
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-
 import numpy as np
 import param
 from bokeh.models import ColumnDataSource
@@ -33,6 +31,10 @@ DASH = {"tiled": [10, 4], "algorithm_1": [4, 3], "compulsory": [2, 4], "waves": 
 FIRST = 64  # the axis starts here unless the reader's N is shorter
 _LAST = LIMITS["N"][1]
 _HEIGHT = 440
+
+
+def _record(model: str) -> formulas.Formula:
+    return formulas.FORMULAS[f"traffic-{model.replace('_', '-')}"]
 
 
 class Shown(param.Parameterized):
@@ -125,7 +127,7 @@ class Traffic(Plate):
     def _formulas(self, problem, tile, gpu) -> str:
         out = []
         for model in ("standard", "bound", *self.local.models):
-            record = formulas.FORMULAS[f"traffic-{model.replace('_', '-')}"]
+            record = _record(model)
             out.append(
                 text.formula(
                     record.latex_for(problem.causal),
@@ -140,37 +142,26 @@ class Traffic(Plate):
     def _answers(self, totals: dict, moved: dict, ratio: dict) -> str:
         rows = []
         for model in traffic.MODELS:
-            plain = formulas.FORMULAS[f"traffic-{model.replace('_', '-')}"].plain
             cell = units.bytes_(moved[model])
             if model not in ("standard", "bound"):  # those two are readouts above; a name stands once a page
-                cell = f'<span data-readout="traffic-{model.replace("_", "-")}" data-value="{moved[model]}">{cell}</span>'
+                cell = text.inline_readout(f"traffic-{model.replace('_', '-')}", moved[model], cell)
             rows.append(
-                f'<tr><td style="color:var(--{ROLE[model]});font-weight:600;white-space:nowrap">{SHORT[model]}</td>'
-                f'<td class="n">{units.count(totals[model])}</td><td class="n">{cell}</td>'
-                f'<td class="n">{units.ratio(ratio[model])}</td><td>{plain}</td></tr>'
+                [
+                    f'<b style="color:var(--{ROLE[model]});white-space:nowrap">{SHORT[model]}</b>',
+                    units.count(totals[model]),
+                    cell,
+                    units.ratio(ratio[model]),
+                    _record(model).plain,
+                ]
             )
-        head = (
-            '<tr><th>model</th><th class="n">elements</th><th class="n">a head</th>'
-            '<th class="n">standard / model</th><th>what it counts</th></tr>'
-        )
-        return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+        numbers = [("elements", True), ("a head", True), ("standard / model", True)]
+        return text.table([("model", False), *numbers, ("what it counts", False)], rows)
 
     def _ledgers(self, ledgers: dict, problem) -> str:
-        parts = []
-        for model in ("standard", "bound", *self.local.models):
-            ledger = ledgers[model]
-            rows = "".join(
-                f'<tr><td>{line.tensor}</td><td>{line.direction}</td><td class="n">{units.count(line.elements)}</td>'
-                f'<td class="n">{units.bytes_(line.elements * problem.element_bytes)}</td><td>{html.escape(line.why)}</td></tr>'
-                for line in ledger.lines
-            )
-            parts.append(
-                f"<details><summary>The ledger of {SHORT[model]}, line by line</summary><table><thead><tr><th>tensor</th>"
-                f'<th>direction</th><th class="n">elements</th><th class="n">bytes</th><th>why</th></tr></thead><tbody>{rows}'
-                f'<tr class="total"><td>total</td><td></td><td class="n">{units.count(ledger.total)}</td>'
-                f'<td class="n">{units.bytes_(ledger.total * problem.element_bytes)}</td><td></td></tr></tbody></table></details>'
-            )
-        return "".join(parts)
+        return "".join(
+            text.ledger(ledgers[m], problem.element_bytes, f"The ledger of {SHORT[m]}, line by line")
+            for m in ("standard", "bound", *self.local.models)
+        )
 
     # Pictures -------------------------------------------------------------------------------------------
 
@@ -187,10 +178,10 @@ class Traffic(Plate):
         )
         figures.ticks(
             fig.xaxis[0],
-            [64, 512, 4096, 32768, 262144, 1 << 20],
-            lambda v: units.count(v) if v < 1 << 20 else "1,048,576",
+            [64, 1024, 16384, 262144],
+            units.count,
         )
-        figures.label_zone(fig, FIRST, _LAST, 100)
+        figures.label_zone(fig, _LAST, 100)
         self._lines, self._labels, self._renderers = {}, {}, {}
         for model in traffic.MODELS:
             source = ColumnDataSource({"N": [], "bytes": [], "n": [], "b": []})

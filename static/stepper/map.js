@@ -12,6 +12,7 @@ class TileMap {
         `${rect(1, 1, 16, 12, "tile " + state)}${state === "skipped" ? rect(1, 1, 16, 12, "hatch") : ""}` +
         `</svg>${escape(words[state])}</li>`)
       .join("")
+    figure.appendChild(h("p", { class: "note" }, words.map_note))
   }
 
   layout(trace, width, unit) {
@@ -60,7 +61,7 @@ class TileMap {
     const middle = top + side + 17 * unit
     parts.push(text(left - bar / 2 - 5 * unit, middle, "Q", "axis", "middle"))
     parts.push(text(left + side + bar / 2 + 5 * unit, middle, "O", "axis", "middle"))
-    parts.push(text(left + side + 5 * unit, top - 7 * unit, "K, V", "axis"))
+    parts.push(text(left - 7 * unit, top - 7 * unit, "K, V", "axis", "end"))
     this.box.innerHTML = svg(left + side + 40 * unit, top + side + 22 * unit, parts.join(""), this.words.map)
     const all = (cls) => [...this.box.querySelectorAll("rect." + cls)]
     this.tiles = all("tile")

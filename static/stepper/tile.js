@@ -1,0 +1,156 @@
+// The tile on the chip: S and P as heat maps (numbers where they fit), and m, α, l, O of all its rows.
+class TileView {
+  constructor(figure, words, pick) {
+    this.words = words
+    this.pair = figure.appendChild(h("div", { class: "pair" }))
+    this.s = this.pair.appendChild(h("div", { class: "drawing" }))
+    this.p = this.pair.appendChild(h("div", { class: "drawing" }))
+    figure.addEventListener("click", (event) => {
+      const row = event.target.closest?.("[data-row]")
+      if (row) pick(row.dataset.row)
+    })
+  }
+
+  layout(trace, width, unit) {
+    this.trace = trace
+    this.unit = unit
+    this.width = Math.floor(width >= 440 * unit ? (width - 24 * unit) / 2 : width)
+    this.drawn = {}
+  }
+
+  show(step, row) {
+    const { visit, phase } = step
+    const [low, high] = this.trace.score_range
+    const range = { low: score(low, 2), high: score(high, 2) }
+    this.heat("s", visit, row, phase >= 1, this.words.s_title, fill(this.words.s_note, range), (s) => (s - low) / (high - low || 1))
+    this.heat("p", visit, row, phase >= 3, this.words.p_title, this.words.p_note, (p) => p)
+  }
+
+  heat(which, visit, row, lit, title, note, level) {
+    const key = [visit.number, row, lit].join()
+    if (this.drawn[which] === key) return
+    this.drawn[which] = key
+    const { unit, width, trace } = this
+    const values = visit[which]
+    const [rows, keys] = [Math.min(trace.Br, trace.N), Math.min(trace.Bc, trace.N)]
+    const left = 26 * unit
+    const top = 40 * unit
+    const cell = Math.min((width - left - 4) / keys, 46 * unit)
+    const numbered = keys <= 8 && rows <= 8 && cell >= 27 * unit
+    const tall = numbered ? 25 * unit : Math.min(cell, Math.max(3.2 * unit, (200 * unit) / rows))
+    const parts = [text(0, 14 * unit, title, "heading")]
+    const every = Math.max(1, Math.ceil((26 * unit) / cell))
+    for (let c = 0; c < values[0].length; c += every)
+      parts.push(text(left + (c + 0.5) * cell, top - 6 * unit, String(visit.key + c + 1), "small", "middle"))
+    const step = Math.max(1, Math.ceil((13 * unit) / tall))
+    values.forEach((line, r) => {
+      const y = top + r * tall
+      const here = r === row
+      if (here || (r % step === 0 && Math.abs(r - row) >= step))
+        parts.push(text(left - 6 * unit, y + tall / 2 + 4 * unit, String(visit.row + r + 1), here ? "small here" : "small", "end"))
+      const cells = line.map((value, c) => {
+        const x = left + c * cell
+        const place = [x + 0.5, y + 0.5, cell - 1, tall - 1]
+        if (!lit) return rect(...place, "cell empty")
+        if (visit.s[r][c] === null) {
+          const mark = numbered ? text(x + cell / 2, y + tall / 2 + 4 * unit, which === "s" ? "−∞" : "0", "value", "middle") : ""
+          return rect(...place, "cell empty") + rect(...place, "hatch") + mark
+        }
+        const shade = `fill-opacity:${(0.04 + level(value) * (numbered ? 0.5 : 0.92)).toFixed(3)}`
+        if (!numbered) return rect(...place, "cell", shade)
+        const words = which === "s" ? score(value, Math.abs(value) >= 100 ? 0 : cell >= 36 * unit ? 2 : 1) : this.weight(value)
+        return rect(...place, "cell", shade) + text(x + cell / 2, y + tall / 2 + 4.5 * unit, words, "value", "middle")
+      })
+      parts.push(`<g data-row="${r}">${cells.join("")}</g>`)
+      if (here) parts.push(rect(left - 1, y - 1, line.length * cell + 2, tall + 2, "followed"))
+    })
+    const foot = top + rows * tall + 17 * unit
+    parts.push(text(left, foot, lit ? note : this.words.not_yet, "small"))
+    this[which].innerHTML = svg(width, Math.ceil(foot + 6 * unit), parts.join(""), `${title}. ${note}`)
+  }
+
+  // A weight in a cell: two decimals, and ≈0 rather than 0.00 for what is small but not masked.
+  weight(value) {
+    return value > 0 && value < 0.005 ? "≈0" : value.toFixed(2)
+  }
+}
+
+// All rows of the Q block: m before and after, α as a bar, l, and O with signed bars.
+class CarryView {
+  constructor(figure, words, pick) {
+    this.words = words
+    this.box = figure.appendChild(h("div", { class: "drawing" }))
+    figure.addEventListener("click", (event) => {
+      const row = event.target.closest?.("[data-row]")
+      if (row) pick(row.dataset.row)
+    })
+  }
+
+  layout(trace, width, unit) {
+    this.trace = trace
+    this.width = width
+    this.unit = unit
+    this.drawn = null
+  }
+
+  show(step, row) {
+    const { visit, block, phase } = step
+    const key = [visit.number, row, Math.min(phase, 4)].join()
+    if (this.drawn === key) return
+    this.drawn = key
+    const { unit, width, trace, words } = this
+    const rows = Math.min(trace.Br, trace.N)
+    const tall = rows <= 8 ? 25 * unit : rows <= 16 ? 17 * unit : Math.max(4 * unit, (270 * unit) / rows)
+    const numbered = tall >= 15 * unit
+    const roomy = width >= 480 * unit
+    const top = 40 * unit
+    const wide = { row: 26, m: numbered && roomy ? 72 : 0, m_new: numbered ? 72 : 0, alpha: numbered ? (roomy ? 120 : 104) : 90, l: numbered ? 58 : 0 }
+    const x = {}
+    let edge = 0
+    for (const [name, size] of Object.entries(wide)) {
+      x[name] = edge
+      edge += size * unit
+    }
+    x.o = edge + 12 * unit
+    const column = (width - x.o - 2) / trace.columns
+    const full = Math.max(...block.o.map((range) => range[1])) || 1
+    const parts = []
+    const head = (name, label) => wide[name] && parts.push(text(x[name] + wide[name] * unit - 10 * unit, top - 9 * unit, label, "small", "end"))
+    head("m", "m")
+    head("m_new", "m′")
+    head("l", phase >= 4 ? "l′" : "l")
+    parts.push(text(x.alpha + 4 * unit, top - 9 * unit, "α", "small"))
+    parts.push(text(x.o, top - 9 * unit, phase >= 4 ? words.o_after : words.o_before, "small"))
+    const stride = Math.max(1, Math.ceil((13 * unit) / tall))
+    const [l, o] = phase >= 4 ? [visit.l[3], visit.o[3]] : [visit.l[0], visit.o[0]]
+    visit.alpha.forEach((alpha, r) => {
+      const y = top + r * tall
+      const base = y + tall / 2 + 4.5 * unit
+      const here = r === row
+      const line = [rect(0, y, width, tall, here ? "band here" : "band")]
+      if (here || (r % stride === 0 && Math.abs(r - row) >= stride))
+        line.push(text(wide.row * unit - 6 * unit, base, String(visit.row + r + 1), here ? "small here" : "small", "end"))
+      const cell = (name, words, cls = "number") => wide[name] && line.push(text(x[name] + wide[name] * unit - 10 * unit, base, words, cls, "end"))
+      cell("m", score(visit.m[0][r], 2))
+      cell("m_new", phase >= 2 ? score(visit.m[1][r], 2) : "·", phase >= 2 && visit.m[1][r] !== visit.m[0][r] ? "number strong" : "number")
+      cell("l", number(l[r]))
+      const track = (numbered ? wide.alpha - 62 : wide.alpha - 8) * unit
+      line.push(rect(x.alpha + 4 * unit, y + tall * 0.2, track, tall * 0.6, "alpha-track"))
+      if (phase >= 2) {
+        line.push(rect(x.alpha + 4 * unit, y + tall * 0.2, alpha * track, tall * 0.6, "alpha-bar"))
+        if (numbered) line.push(text(x.alpha + track + 10 * unit, base, alpha > 0 && alpha < 1e-3 ? "≈0" : number(alpha), "number"))
+      }
+      o[r].forEach((value, c) => {
+        const half = tall / 2 - 1
+        const size = Math.max(value ? 0.8 : 0, (Math.abs(value) / full) * half)
+        line.push(rect(x.o + c * column + column * 0.12, value >= 0 ? y + tall / 2 - size : y + tall / 2, column * 0.76, size, value >= 0 ? "kept" : "kept minus"))
+      })
+      line.push(`<line x1="${x.o}" x2="${width}" y1="${y + tall / 2}" y2="${y + tall / 2}" class="rule"/>`)
+      parts.push(`<g data-row="${r}">${line.join("")}</g>`)
+    })
+    const note = trace.columns < trace.d ? fill(words.columns, { shown: trace.columns, d: trace.d }) : ""
+    const foot = top + rows * tall + 16 * unit
+    if (note) parts.push(text(x.o, foot, note, "small"))
+    this.box.innerHTML = svg(Math.ceil(width), Math.ceil(foot + 4 * unit), parts.join(""), words.carry)
+  }
+}
