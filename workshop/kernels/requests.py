@@ -77,9 +77,7 @@ def on_cpu(request: Request) -> tuple[Request, tuple[str, ...]]:
         if value > limits[name]
     ]
     if request.dtype != "fp32":
-        changed.append(
-            f"dtype is fp32 here, not {request.dtype}: CPUs of this kind compute no faster in 16 bit"
-        )
+        changed.append(f"dtype is fp32 here, not {request.dtype}: not every CPU computes in 16 bit")
     cut = {name: min(value, limits[name]) for name, value in small.items()}
     return replace(request, **cut, dtype="fp32", providers=CPU_PROVIDERS), tuple(changed)
 

@@ -318,6 +318,6 @@ def cpu_demo(request: Request | None = None, on_update: Callable[[Update], None]
             last.append(update)
             over.set()
 
-    _runner("cpu").submit(request or Request(N=1024, d=64, H=4), heard)
+    _runner("cpu").submit(request or Request(N=1024, d=64, H=4, dtype="fp32"), heard)
     over.wait()
     return last[0]

@@ -14,12 +14,15 @@ import os
 import queue
 import sys
 import threading
+import time
 from pathlib import Path
 
 from .plan import Case, does_not_fit
 
 #: Seconds of device time spent on each kernel of a live run.
 BUDGET = 0.25
+#: Least seconds between two progress messages of one stage: a page need not redraw faster.
+PROGRESS_EVERY = 0.1
 
 
 class Cancelled(Exception):
@@ -148,8 +151,14 @@ def serve(channel: Channel, bench) -> None:
 def _case(channel, bench, job, number, total, case, check) -> None:
     from .measure import ContextLost, explain_failure
 
+    shown = {"stage": "", "at": 0.0}
+
     def between(stage: str, done: int, of: int) -> None:
         channel.check(job)
+        now = time.monotonic()
+        if stage == shown["stage"] and now - shown["at"] < PROGRESS_EVERY:
+            return
+        shown.update(stage=stage, at=now)
         channel.send(
             job, "progress", provider=case.provider, stage=stage, case=number, cases=total, done=done, of=of
         )
