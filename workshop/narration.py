@@ -40,22 +40,22 @@ LISTINGS = {
 }
 
 _TILE_CODE = {
-    "scores": "S = Qᵢ Kⱼᵀ / √d;  masked → −∞",
-    "maximum": "m′ = max(m, row max of S);  α = exp(m − m′)",
+    "scores": "S = Qᵢ Kⱼᵀ / √d\nmasked S = −∞",
+    "maximum": "m′ = max(m, row max S)\nα = exp(m − m′)",
     "weights": "P = exp(S − m′)",
-    "update": "l = α·l + row sum of P;  O = α·O + P Vⱼ;  m = m′",
+    "update": "l = α·l + row sum P\nO = α·O + P Vⱼ;  m = m′",
 }
 
 ENGLISH: Mapping[str, str] = {
     "code query-outer each-q": "for each Q block i:",
-    "code query-outer load-q": "load Qᵢ;  m = −∞, l = 0, O = 0",
-    "code query-outer each-kv": "for each K, V block j that i may see:",
+    "code query-outer load-q": "load Qᵢ\nm = −∞, l = 0, O = 0",
+    "code query-outer each-kv": "for each K, V block j in sight:",
     "code query-outer load-kv": "load Kⱼ, Vⱼ",
-    "code query-outer store": "store Oᵢ = O / l  and  Lᵢ = m + log l",
+    "code query-outer store": "store Oᵢ = O / l,  Lᵢ = m + log l",
     "code key-outer each-kv": "for each K, V block j:",
     "code key-outer load-kv": "load Kⱼ, Vⱼ",
-    "code key-outer each-q": "for each Q block i that may see j:",
-    "code key-outer load-q": "load Qᵢ;  load Oᵢ, m, l (new: 0, −∞, 0);  O = Oᵢ·l",
+    "code key-outer each-q": "for each Q block i that sees j:",
+    "code key-outer load-q": "load Qᵢ, Oᵢ, m, l\n(at first 0, −∞, 0);  O = Oᵢ·l",
     "code key-outer store": "store Oᵢ = O / l,  m,  l",
     **{f"code {order} {line}": text for order in LISTINGS for line, text in _TILE_CODE.items()},
     "start": "Q, K and V, {matrix} each, wait in HBM and the chip is empty. "

@@ -35,7 +35,7 @@ def _visit(visit: Visit, focus: int, columns: int) -> dict:
         "focus": focus,
         "s": plain(update.s),
         "p": plain(update.p),
-        "alpha": plain(update.alpha),
+        "alpha": update.alpha.tolist(),  # a readout: every digit, and finite by construction
         "m": [plain(before.m), plain(after.m)],
         "l": [plain(before.l), plain(update.alpha * before.l), plain(update.added_l), plain(after.l)],
         "o": [
@@ -50,7 +50,7 @@ def record(trace: Trace, phrases: Mapping[str, str] = ENGLISH) -> dict:
 
     Problem and totals by name; `kinds` and `order` (Tr, Tc); `steps` as columns of equal length (bytes, not
     elements); `visits` with s, p (r, c), alpha (r,), m [before, after], l and o [before, alpha * before,
-    added, after]; `errors` (N,) against the oracle.
+    added, after]; `errors` (N,) against the oracle; `blind`: rows that see no key.
     """
     focus, columns, size = trace.focus_rows, min(trace.d, COLUMNS_SHOWN), trace.element_bytes
     finite = [visit.update.s[np.isfinite(visit.update.s)] for visit in trace.visits]
@@ -74,6 +74,7 @@ def record(trace: Trace, phrases: Mapping[str, str] = ENGLISH) -> dict:
         "chip_total": max(sum(step.resident.values()) for step in steps) * size,
         "error_max": trace.error_max,
         "errors": plain(trace.row_errors),
+        "blind": np.flatnonzero(np.isneginf(trace.logsumexp)).tolist(),
         "listing": listing(trace.order, phrases),
         "steps": {
             "line": [step.line for step in steps],

@@ -12,6 +12,8 @@ class TileMap {
         `${rect(1, 1, 16, 12, "tile " + state)}${state === "skipped" ? rect(1, 1, 16, 12, "hatch") : ""}` +
         `</svg>${escape(words[state])}</li>`)
       .join("")
+    this.noKey = this.legend.appendChild(h("li", { "data-state": "blind" }))
+    this.noKey.innerHTML = `<svg width="18" height="14" aria-hidden="true">${rect(1, 3, 16, 8, "blind")}</svg>${escape(words.blind)}`
     figure.appendChild(h("p", { class: "note" }, words.map_note))
   }
 
@@ -55,6 +57,7 @@ class TileMap {
         stairs += `H${(left + (r + 1) * cell).toFixed(1)}V${(top + (r + 1) * cell).toFixed(1)}`
       parts.push(`<path d="${stairs}" class="diagonal"/>`)
     }
+    this.noKey.hidden = !trace.blind.length
     for (const row of trace.blind)
       parts.push(rect(left, top + row * cell, side, Math.max(2, cell), "blind"))
     parts.push(rect(0, 0, 0, 0, "halo"))

@@ -56,7 +56,6 @@ export function render({ model, el }) {
   const board = h("div", { class: "board" }, ...["map", "row", "code", "tile", "memory", "carry"].map(figure))
   const errorOut = h("b", { "data-readout": "error-max" })
   const end = h("p", { class: "end" }, h("span", {}, words.error), errorOut, h("small", {}, words.error_note))
-  figures.carry.append(end)
   root.append(patterns, transport, say, board)
   el.append(root)
 
@@ -73,6 +72,7 @@ export function render({ model, el }) {
     memory: new MemoryView(figures.memory, words),
     carry: new CarryView(figures.carry, words, pick),
   }
+  figures.carry.append(end)
 
   let trace = null
   let n = 0

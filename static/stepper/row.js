@@ -64,11 +64,12 @@ class RowView {
     const r = Math.min(row, visit.alpha.length - 1)
     const [before, after] = [visit.m[0][r], visit.m[1][r]]
     const subtracted = after !== null && after < 0 ? `(${score(after)})` : score(after)
-    put(this.rule, `α = exp(m − m′) = exp(${score(before)} − ${subtracted}) = `)
+    const stale = visit !== step.visit || step.phase < 2
+    put(this.rule, (stale ? this.words.stale : "") + `α = exp(m − m′) = exp(${score(before)} − ${subtracted}) = `)
     if (after === null) put(this.rule, this.words.alpha_blind)
     put(this.alpha, number(visit.alpha[r]))
     this.alpha.dataset.value = visit.alpha[r]
-    this.alpha.parentNode.classList.toggle("stale", visit !== step.visit || step.phase < 2)
+    this.alpha.parentNode.classList.toggle("stale", stale)
   }
 
   scoreLine(visit, block, row, phase) {
@@ -121,7 +122,8 @@ class RowView {
     on(this.sum, phase >= 3)
     this.old.bar.style.width = wide(old)
     put(this.old.value, number(old))
-    this.shrunk.ghost.style.width = phase >= 2 ? wide(old) : "0%"
+    this.shrunk.ghost.style.width = phase >= 2 && scaled !== old ? wide(old) : "0%"
+    this.shrunk.ghost.hidden = scaled === old
     // Before α is known the second bar still has the old length: the shrink is then seen as a motion.
     this.shrunk.bar.style.width = phase >= 2 ? wide(scaled) : wide(old)
     put(this.shrunk.value, phase >= 2 ? number(scaled) : "")
@@ -165,7 +167,10 @@ class RowView {
       old.forEach((value, c) => {
         const x = x0 + c * step + step * 0.14
         if (k === 0) parts.push(column(x, 0, value, "kept"))
-        if (k === 1) parts.push(column(x, 0, value, "ghost"), column(x, 0, scaled[c], "kept"))
+        if (k === 1) {
+          if (scaled[c] !== value) parts.push(column(x, 0, value, "ghost"))
+          parts.push(column(x, 0, scaled[c], "kept"))
+        }
         if (k === 2) {
           parts.push(column(x, 0, scaled[c], "kept"), column(x, scaled[c], scaled[c] + added[c], "added"))
           parts.push(`<line x1="${x - 1}" x2="${x + step * 0.72 + 1}" y1="${y(after[c])}" y2="${y(after[c])}" class="tip"/>`)

@@ -58,7 +58,7 @@ class TileView {
         }
         const shade = `fill-opacity:${(0.04 + level(value) * (numbered ? 0.5 : 0.92)).toFixed(3)}`
         if (!numbered) return rect(...place, "cell", shade)
-        const words = which === "s" ? score(value, Math.abs(value) >= 100 ? 0 : cell >= 36 * unit ? 2 : 1) : this.weight(value)
+        const words = which === "s" ? this.brief(value, cell >= 36 * unit ? 2 : 1) : this.weight(value)
         return rect(...place, "cell", shade) + text(x + cell / 2, y + tall / 2 + 4.5 * unit, words, "value", "middle")
       })
       parts.push(`<g data-row="${r}">${cells.join("")}</g>`)
@@ -67,6 +67,12 @@ class TileView {
     const foot = top + rows * tall + 17 * unit
     parts.push(text(left, foot, lit ? note : this.words.not_yet, "small"))
     this[which].innerHTML = svg(width, Math.ceil(foot + 6 * unit), parts.join(""), `${title}. ${note}`)
+  }
+
+  // A score in a cell, four or five signs wide.
+  brief(value, decimals) {
+    const size = Math.abs(value)
+    return size >= 1000 ? score(value / 1000, 0) + "k" : score(value, size >= 10 ? Math.max(0, decimals - 1) : decimals)
   }
 
   // A weight in a cell: two decimals, and ≈0 rather than 0.00 for what is small but not masked.
@@ -120,7 +126,7 @@ class CarryView {
     head("m_new", "m′")
     head("l", phase >= 4 ? "l′" : "l")
     parts.push(text(x.alpha + 4 * unit, top - 9 * unit, "α", "small"))
-    parts.push(text(x.o, top - 9 * unit, phase >= 4 ? words.o_after : words.o_before, "small"))
+    parts.push(text(x.o, top - 9 * unit, (phase >= 4 ? "O′" : "O") + (roomy ? words.o_undivided : ""), "small"))
     const stride = Math.max(1, Math.ceil((13 * unit) / tall))
     const [l, o] = phase >= 4 ? [visit.l[3], visit.o[3]] : [visit.l[0], visit.o[0]]
     visit.alpha.forEach((alpha, r) => {
@@ -141,11 +147,18 @@ class CarryView {
         if (numbered) line.push(text(x.alpha + track + 10 * unit, base, alpha > 0 && alpha < 1e-3 ? "≈0" : number(alpha), "number"))
       }
       o[r].forEach((value, c) => {
+        const cellX = x.o + c * column
+        if (!numbered) {
+          // Too flat for bars: shade by size, stripes for minus.
+          const shade = `fill-opacity:${(0.05 + (0.95 * Math.abs(value)) / full).toFixed(3)}`
+          line.push(rect(cellX, y + 0.3, column * 0.94, tall - 0.6, value >= 0 ? "kept" : "kept minus", shade))
+          return
+        }
         const half = tall / 2 - 1
         const size = Math.max(value ? 0.8 : 0, (Math.abs(value) / full) * half)
-        line.push(rect(x.o + c * column + column * 0.12, value >= 0 ? y + tall / 2 - size : y + tall / 2, column * 0.76, size, value >= 0 ? "kept" : "kept minus"))
+        line.push(rect(cellX + column * 0.12, value >= 0 ? y + tall / 2 - size : y + tall / 2, column * 0.76, size, value >= 0 ? "kept" : "kept minus"))
       })
-      line.push(`<line x1="${x.o}" x2="${width}" y1="${y + tall / 2}" y2="${y + tall / 2}" class="rule"/>`)
+      if (numbered) line.push(`<line x1="${x.o}" x2="${width}" y1="${y + tall / 2}" y2="${y + tall / 2}" class="rule"/>`)
       parts.push(`<g data-row="${r}">${line.join("")}</g>`)
     })
     const note = trace.columns < trace.d ? fill(words.columns, { shown: trace.columns, d: trace.d }) : ""
