@@ -1,4 +1,4 @@
-"""Figures in the atlas's look: built once, axes in words and round ticks, colours by role, recoloured with the theme."""
+"""Figures in the atlas's look: built once, round ticks in words, colours by role, recoloured with the theme."""
 
 from __future__ import annotations
 
@@ -126,7 +126,10 @@ def ticks(axis, values: Iterable[float], texts: Callable[[float], str] | Iterabl
     # nearest value, so that a tick is found although the browser recomputes it in floating point
     axis.formatter = CustomJSTickFormatter(
         args=args,
-        code="let k=0;for(let i=1;i<values.length;i++)if(Math.abs(values[i]-tick)<Math.abs(values[k]-tick))k=i;return texts[k]",
+        code="""
+        const far = (i) => Math.abs(values[i] - tick)
+        return texts[values.reduce((best, _, i) => (far(i) < far(best) ? i : best), 0)]
+        """,
     )
 
 

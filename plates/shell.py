@@ -249,4 +249,5 @@ class Atlas:
                 f'<a href="?{query}"><small>{self._words[word]}</small>{_NUMERALS[i]} {self._name(cls)}</a>'
             )
 
-        return f'<nav class="pager" aria-label="Next and previous plate">{link(at - 1, "back")}{link(at + 1, "next")}</nav>'
+        links = link(at - 1, "back") + link(at + 1, "next")
+        return f'<nav class="pager" aria-label="Next and previous plate">{links}</nav>'

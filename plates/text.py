@@ -22,7 +22,7 @@ from workshop import units
 from workshop.ledger import Ledger
 
 PROSE = Path(__file__).parent / "prose"
-_SECTION = re.compile(r"## [a-z0-9_]+$")
+_SECTION = re.compile(r"## [a-z][A-Za-z0-9_]*$")
 STATIC = Path(__file__).parent.parent / "static"
 
 
@@ -142,8 +142,9 @@ def kind(name: str, explanation: str = "") -> str:
 
 def formula(general: str, numbers: str, reading: str, note: str, role: str = "ink") -> str:
     """Return a formula block: the law and the reader's numbers (LaTeX), its reading aloud, a line below."""
+    law = mathml(general, block=True, reading=reading)
     return (
-        f'<div class="formula" style="--c:var(--{role})"><div class="law">{mathml(general, block=True, reading=reading)}</div>'
+        f'<div class="formula" style="--c:var(--{role})"><div class="law">{law}</div>'
         f'<div class="numbers">{mathml(numbers, block=True)}</div><small>{note}</small></div>'
     )
 
