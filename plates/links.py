@@ -74,6 +74,8 @@ def convert(owner: param.Parameterized, name: str, text: str) -> tuple[object, s
         if value is None:
             note = f"{name} is too long ({len(text):,} characters): ignored."
     kept = getattr(owner, name)
+    if note and kept is None:
+        note = note.replace("kept {kept}", "ignored")
     return value, note.format(kept=kept) if note else None
 
 
@@ -129,7 +131,7 @@ def write(
             value = getattr(local, name)
             if value != local.param[name].default:
                 pairs.append((name, _text(value)))
-    if settings.step:
+    if settings.step is not None:
         pairs.append(("step", str(settings.step)))
     if settings.theme != "light":
         pairs.append(("theme", settings.theme))

@@ -35,7 +35,12 @@ class Settings(param.Parameterized):
     tflops = param.Integer(
         500, bounds=(1, 100_000), doc="Dense peak of the custom GPU in the chosen format, TFLOP/s."
     )
-    step = param.Integer(0, bounds=(0, 100_000), doc="Step of the step-through on show.")
+    step = param.Integer(
+        None,
+        bounds=(0, 100_000),
+        allow_None=True,
+        doc="Step of the step-through on show; None leaves the choice to the plate.",
+    )
     theme = param.Selector(default="light", objects=["light", "dark"], doc="Colours of the page.")
     lang = param.Selector(default="en", objects=list(LANGUAGES), doc="Language of the prose.")
 

@@ -132,7 +132,7 @@ class Atlas:
             plate = self.plates[values.get("plate", self.settings.plate)]
             for name in plate.local_keys:
                 values.setdefault(name, plate.local.param[name].default)
-            values.setdefault("step", 0)
+            values.setdefault("step", None)
             values.setdefault("theme", "light")
             values.pop("lang", None)
         self._push = kind == "follow"

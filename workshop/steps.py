@@ -143,6 +143,17 @@ class Trace:
         return tuple(rows)
 
     @cached_property
+    def highlight(self) -> int:
+        """The step to open on: the first update that shrinks a followed row; else the second tile's, or the first's."""
+        updates = [number for number, step in enumerate(self.steps) if step.line == "update"]
+        for number in updates:
+            visit = self.visits[self.steps[number].visit]
+            row = self.focus_rows[visit.i]
+            if visit.update.before.l[row] > 0.0 and visit.update.alpha[row] < 1.0:
+                return number
+        return updates[min(1, len(updates) - 1)]
+
+    @cached_property
     def visit_order(self) -> np.ndarray:
         """Which visit a tile is, (Tr, Tc) ints; -1 for a skipped tile."""
         order = np.full(self.kinds.shape, -1)
