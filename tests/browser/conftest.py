@@ -1,0 +1,145 @@
+"""A real server and a real Chromium for the browser tests; the page must stay silent and stay at home."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def free_port() -> int:
+    """Return a TCP port that is free now."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def serve(script: Path, port: int, log: Path, **env: str) -> subprocess.Popen:
+    """Serve ``script`` with the command of the README on ``port`` and wait until it answers."""
+    command = [sys.executable, "-m", "panel", "serve", str(script), "--port", str(port)]
+    command += ["--allow-websocket-origin", f"localhost:{port}"]
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **env}
+        )
+    url = f"http://localhost:{port}/{script.stem}"
+    for _ in range(240):
+        if process.poll() is not None:
+            raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{log.read_text()}")
+        try:
+            with urllib.request.urlopen(url, timeout=30):
+                return process
+        except OSError:
+            time.sleep(0.25)
+    process.kill()
+    raise RuntimeError(f"{url} did not answer within 60 s:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def server_log(tmp_path_factory) -> Path:
+    """Where the server writes."""
+    return tmp_path_factory.mktemp("server") / "log.txt"
+
+
+@pytest.fixture(scope="session")
+def server(server_log) -> str:
+    """The address of the served app."""
+    port = free_port()
+    process = serve(ROOT / "app.py", port, server_log)
+    yield f"http://localhost:{port}/app"
+    process.terminate()
+    process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Browser:
+    """A headless Chromium; a machine without one fails, it does not skip."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    assert path, "no Chromium: install it or set CHROMIUM to its path (tests/run.sh does)"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """A page whose console and requests are listened to."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page, self.address = page, address
+        self.said: list[str] = []
+        self.outside: list[str] = []
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.said.append(f"pageerror: {error}"))
+        page.on("request", self._on_request)
+
+    def _on_console(self, message) -> None:
+        if message.type in ("error", "warning"):
+            self.said.append(f"{message.type}: {message.text}")
+
+    def _on_request(self, request) -> None:
+        home = self.address.rsplit("/", 1)[0]
+        if not request.url.startswith((home, home.replace("http", "ws"), "data:", "blob:")):
+            self.outside.append(request.url)
+
+    def open(self, query: str = "") -> Page:
+        """Open the app with ``query`` and wait until the first readout is there."""
+        self.page.goto(self.address + query)
+        self.page.wait_for_selector("[data-readout]", timeout=30_000)
+        return self.page
+
+    def value(self, name: str) -> str:
+        """Return the raw value of the readout ``name``."""
+        return self.page.locator(f'[data-readout="{name}"]').first.get_attribute("data-value")
+
+    def values(self) -> dict[str, str]:
+        """Return the raw values of all readouts by name."""
+        found = self.page.locator("[data-readout]").all()
+        return {r.get_attribute("data-readout"): r.get_attribute("data-value") for r in found}
+
+    def wait_value(self, name: str, expected: float, rel: float = 1e-9, timeout: float = 10.0) -> None:
+        """Wait until the readout ``name`` has the value ``expected``."""
+        end = time.monotonic() + timeout
+        while True:
+            found = float(self.value(name))
+            if abs(found - expected) <= rel * abs(expected):
+                return
+            assert time.monotonic() < end, f"{name}: expected {expected}, got {found} after {timeout} s"
+            self.page.wait_for_timeout(20)
+
+
+@pytest.fixture
+def watched(server, chromium):
+    """A fresh page that must end with a silent console and no request to anywhere but the server."""
+    context = chromium.new_context(viewport={"width": 1400, "height": 1000}, locale="en-GB")
+    found = Watched(context.new_page(), server)
+    yield found
+    context.close()
+    assert not found.outside, f"requests left the server: {found.outside}"
+    assert not found.said, f"the console is not quiet: {found.said}"
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Mark everything here as a browser test."""
+    for item in items:
+        if Path(__file__).parent in Path(item.path).parents:
+            item.add_marker(pytest.mark.browser)
