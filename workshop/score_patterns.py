@@ -6,8 +6,9 @@ Everything is a pure function of (pattern, N, d, seed).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -34,17 +35,8 @@ class Inputs:
         return self.q.shape[1] ** -0.5
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """A score pattern: `name` for a menu, `what` it does to the running maximum, and how to make it."""
-
-    slug: str
-    name: str
-    what: str
-    build: Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray, np.ndarray | None]]
-
-
 def _normal(rng: np.random.Generator, N: int, d: int):
+    """The maximum rises now and then, less and less often."""
     return rng.standard_normal((N, d)), 1.5 * rng.standard_normal((N, d)), None
 
 
@@ -62,14 +54,17 @@ def _ramp(rng: np.random.Generator, N: int, d: int, sign: float):
 
 
 def _rising(rng, N, d):
+    """Every block beats the one before, so every block rescales."""
     return _ramp(rng, N, d, +1.0)
 
 
 def _falling(rng, N, d):
+    """The first block holds the maximum: no rescale after it."""
     return _ramp(rng, N, d, -1.0)
 
 
 def _huge(rng, N, d):
+    """One key, at two thirds of the way, towers HUGE above every row's other scores."""
     q, k, _ = _normal(rng, N, d)
     key = (2 * N) // 3
     q[:, 0] = d**0.5
@@ -81,6 +76,7 @@ def _huge(rng, N, d):
 
 
 def _masked(rng, N, d):
+    """One query, a third of the way down, may look at no key."""
     q, k, _ = _normal(rng, N, d)
     mask = np.ones((N, N), dtype=bool)
     mask[N // 3] = False
@@ -88,33 +84,22 @@ def _masked(rng, N, d):
 
 
 def _extreme(rng, N, d):
+    """Every scaled score is EXTREME, so the output is the mean of V."""
     q, k = np.zeros((N, d)), np.zeros((N, d))
     q[:, 0], k[:, 0] = d**0.5, EXTREME
     return q, k, None
 
 
-PATTERNS = {
-    pattern.slug: pattern
-    for pattern in (
-        Pattern("random", "Random", "the maximum rises now and then, and less and less often", _normal),
-        Pattern(
-            "rising", "Rising maxima", "every block beats the one before, so every block rescales", _rising
-        ),
-        Pattern(
-            "falling", "Falling maxima", "the first block holds the maximum: no rescale after it", _falling
-        ),
-        Pattern("huge", "One huge logit", "one key towers 40 above the rest and wipes what was there", _huge),
-        Pattern(
-            "masked", "A fully masked row", "one query may look at no key: its output is 0, not NaN", _masked
-        ),
-        Pattern(
-            "extreme",
-            "All at −245,000",
-            "every scaled score is −2.45e5: the output is the mean of V",
-            _extreme,
-        ),
-    )
-}
+PATTERNS: Mapping[str, Callable] = MappingProxyType(
+    {
+        "random": _normal,
+        "rising": _rising,
+        "falling": _falling,
+        "huge": _huge,
+        "masked": _masked,
+        "extreme": _extreme,
+    }
+)
 
 
 def make(pattern: str, N: int, d: int, seed: int = 0) -> Inputs:
@@ -128,6 +113,6 @@ def make(pattern: str, N: int, d: int, seed: int = 0) -> Inputs:
         if not 1 <= value <= most:
             raise ValueError(f"{name}: expected a whole number from 1 to {most}; got {value!r}")
     rng = np.random.default_rng([seed, N, d])
-    q, k, mask = PATTERNS[pattern].build(rng, N, d)
+    q, k, mask = PATTERNS[pattern](rng, N, d)
     v = rng.uniform(-1.0, 1.0, (N, d))
     return Inputs(pattern, q, k, v, mask)

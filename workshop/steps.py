@@ -144,14 +144,26 @@ class Trace:
 
     @cached_property
     def highlight(self) -> int:
-        """The step to open on: the first update that shrinks a followed row; else the second tile's, or the first's."""
-        updates = [number for number, step in enumerate(self.steps) if step.line == "update"]
-        for number in updates:
-            visit = self.visits[self.steps[number].visit]
+        """The step to open on.
+
+        Where a row may see no key: the maximum of its second tile. Otherwise, in the first Q block whose followed
+        row shrinks, the update that shrinks it most; if none does, the second update, or the only one.
+        """
+        at = {(step.line, step.visit): number for number, step in enumerate(self.steps)}
+        strongest: dict[int, tuple[float, int]] = {}
+        blind: dict[int, list[int]] = {}
+        for number, visit in enumerate(self.visits):
             row = self.focus_rows[visit.i]
-            if visit.update.before.l[row] > 0.0 and visit.update.alpha[row] < 1.0:
-                return number
-        return updates[min(1, len(updates) - 1)]
+            alpha = float(visit.update.alpha[row])
+            if np.isneginf(self.logsumexp[visit.row + row]):
+                blind.setdefault(visit.i, []).append(number)
+            elif visit.update.before.l[row] > 0.0 and alpha < 1.0:
+                strongest[visit.i] = min(strongest.get(visit.i, (1.0, number)), (alpha, number))
+        for tiles in blind.values():
+            return at["maximum", tiles[min(1, len(tiles) - 1)]]
+        if strongest:
+            return at["update", strongest[min(strongest)][1]]
+        return at["update", min(1, len(self.visits) - 1)]
 
     @cached_property
     def visit_order(self) -> np.ndarray:

@@ -23,7 +23,7 @@ from workshop.score_patterns import Inputs
 from workshop.steps import TENSORS, Move, Step, Trace, Visit
 from workshop.units import DTYPE_BYTES
 
-ORDERS = {"query-outer": "Q outside (FlashAttention-2)", "key-outer": "K, V outside (FlashAttention, 2022)"}
+ORDERS = ("query-outer", "key-outer")
 
 
 class _Recorder:

@@ -65,8 +65,8 @@ class RowView {
     const [before, after] = [visit.m[0][r], visit.m[1][r]]
     const subtracted = after !== null && after < 0 ? `(${score(after)})` : score(after)
     const stale = visit !== step.visit || step.phase < 2
-    put(this.rule, (stale ? this.words.stale : "") + `α = exp(m − m′) = exp(${score(before)} − ${subtracted}) = `)
-    if (after === null) put(this.rule, this.words.alpha_blind)
+    put(this.rule, (stale ? this.words.stale + " " : "") + `α = exp(m − m′) = exp(${score(before)} − ${subtracted}) = `)
+    if (after === null) put(this.rule, this.words.alpha_blind + " ")
     put(this.alpha, number(visit.alpha[r]))
     this.alpha.dataset.value = visit.alpha[r]
     this.alpha.parentNode.classList.toggle("stale", stale)

@@ -126,7 +126,7 @@ class CarryView {
     head("m_new", "m′")
     head("l", phase >= 4 ? "l′" : "l")
     parts.push(text(x.alpha + 4 * unit, top - 9 * unit, "α", "small"))
-    parts.push(text(x.o, top - 9 * unit, (phase >= 4 ? "O′" : "O") + (roomy ? words.o_undivided : ""), "small"))
+    parts.push(text(x.o, top - 9 * unit, (phase >= 4 ? "O′" : "O") + (roomy ? ", " + words.o_undivided : ""), "small"))
     const stride = Math.max(1, Math.ceil((13 * unit) / tall))
     const [l, o] = phase >= 4 ? [visit.l[3], visit.o[3]] : [visit.l[0], visit.o[0]]
     visit.alpha.forEach((alpha, r) => {
