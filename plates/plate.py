@@ -12,6 +12,8 @@ from plates import text
 from plates.figures import Themed
 from plates.settings import Settings
 
+_PROSE_AFTER = 60  # ms without a change
+
 
 class Plate:
     """Base of all plates. A subclass gives ``slug``, ``name``, ``uses``, ``facts``, ``readouts``, ``body``, ``patch``.
@@ -36,6 +38,9 @@ class Plate:
         self.themed = Themed(settings.theme)
         self._view: pn.Column | None = None
         self._texts: dict[str, pn.pane.HTML] = {}
+        self._latest: dict = {}
+        self._settled = False  # the first update of a page comes whole
+        self._waiting = None
         self.kicker = ""  # "Plate II of X": the shell knows
 
     # What a subclass says -------------------------------------------------------------------------------
@@ -73,16 +78,36 @@ class Plate:
         return self._view
 
     def update(self) -> None:
-        """Compute the facts and patch readouts, prose and figures in one message to the browser."""
+        """Compute the facts; patch readouts and figures in one message to the browser, the prose in a later one.
+
+        While a slider is dragged the prose waits until the reader pauses: laying out text again at every step is
+        what a browser spends its time on.
+        """
         if self._view is None:
             return
-        facts = self.facts()
+        self._latest = self.facts()
         with pn.io.hold():
-            for name, pane in self._texts.items():
-                html = self._html(name, facts)
-                if pane.object != html:
-                    pane.object = html
-            self.patch(facts)
+            self._write(["_readouts"])
+            self.patch(self._latest)
+        doc = pn.state.curdoc
+        if doc is None or doc.session_context is None or not self._settled:
+            self._write_prose()
+            self._settled = True
+            return
+        if self._waiting is not None:
+            doc.remove_timeout_callback(self._waiting)
+        self._waiting = doc.add_timeout_callback(self._write_prose, _PROSE_AFTER)
+
+    def _write_prose(self) -> None:
+        self._waiting = None
+        with pn.io.hold():
+            self._write(self._texts)
+
+    def _write(self, names: Iterable[str]) -> None:
+        for name in names:
+            pane, html = self._texts[name], self._html(name, self._latest)
+            if pane.object != html:
+                pane.object = html
 
     def retheme(self) -> None:
         """Recolour the figures for the theme in the settings."""
