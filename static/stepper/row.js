@@ -3,6 +3,7 @@ class RowView {
   constructor(figure, words, pick) {
     this.words = words
     this.select = h("select", { "aria-label": words.follow, onchange: () => pick(this.select.value) })
+    this.title = figure.querySelector("h3")
     figure.firstChild.append(this.select)
     this.line = figure.appendChild(h("div", { class: "drawing" }))
     this.alpha = h("b", { "data-readout": "rescale" })
@@ -44,6 +45,7 @@ class RowView {
 
   show(step, row, alphaVisit) {
     const { visit, block, phase } = step
+    put(this.title, fill(this.words.title_row, { row: visit.row + row + 1 }))
     this.showAlpha(alphaVisit, row, step)
     const key = [visit.number, row, phase].join()
     if (key === this.drawn) return
