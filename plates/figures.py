@@ -44,7 +44,7 @@ class Themed:
 
 def round_text(formatter: Callable[[float], str]) -> Callable[[float], str]:
     """Return ``formatter`` without idle zeros: a tick says "10 MB", not "10.0 MB"."""
-    return lambda value: re.sub(r"\.0+(?=\D|$)", "", formatter(value))
+    return lambda value: re.sub(r"(\.\d*?)0+(?=\D|$)", lambda m: m[1].rstrip("."), formatter(value))
 
 
 def log_ticks(low: float, high: float, base: int = 10, most: int = 8) -> list[float]:

@@ -1,0 +1,34 @@
+"""Every plate at both ends of every control, in pairs: no traceback, NaN, inf, negative number or empty axis."""
+
+from __future__ import annotations
+
+import pytest
+
+from plates.registry import PLATES
+from tests.plates.walk import complaints, open_plate, pairs
+
+
+@pytest.mark.parametrize("slug", [plate.slug for plate in PLATES])
+def test_both_ends_of_every_control_in_pairs(slug):
+    atlas = open_plate(slug)
+    defaults: dict = {}
+    for change in pairs(atlas):
+        for (owner, name), value in defaults.items():
+            setattr(owner, name, value)
+        defaults = {(owner, name): owner.param[name].default for owner, name in change}
+        for (owner, name), value in change.items():
+            setattr(owner, name, value)
+        wrong = complaints(atlas)
+        assert not wrong, f"{slug} at {[(n, v) for (_, n), v in change.items()]}: {wrong}"
+    assert defaults, "no control changes this plate"
+
+
+@pytest.mark.parametrize("slug", [plate.slug for plate in PLATES])
+def test_every_corner_of_the_problem(slug):
+    for query in (
+        "&N=1&d=8&H=1&B=1&Br=1&Bc=1&sram=1",
+        "&N=1048576&d=256&H=256&B=1024&Br=1024&Bc=1024&sram=1024&causal=1&dtype=fp32",
+        "&N=1&d=256&Br=1024&Bc=1&sram=1&dtype=fp8&causal=1&gpu=mi300x",
+        "&N=1048576&d=8&Br=1&Bc=1&sram=1&gpu=custom&bandwidth=10&tflops=100000",
+    ):
+        assert not complaints(open_plate(slug, query)), f"{slug} {query}"

@@ -1,0 +1,75 @@
+"""Walks every plate through both ends of every control, in pairs, and looks at all that it shows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource
+
+from plates.registry import PLATES
+from plates.settings import CUSTOM_GPU, SHARED
+from plates.shell import Atlas
+
+
+def ends(owner: param.Parameterized, name: str) -> list:
+    """Return the values at both ends of a control."""
+    spec = owner.param[name]
+    if isinstance(spec, param.Boolean):
+        return [False, True]
+    if isinstance(spec, param.ListSelector):
+        return [[], list(spec.objects)]
+    if isinstance(spec, param.Selector):
+        return [spec.objects[0], spec.objects[-1]]
+    if isinstance(spec, param.Integer | param.Number):
+        return list(spec.bounds)
+    return [getattr(owner, name)]
+
+
+def open_plate(slug: str, query: str = "") -> Atlas:
+    """Return a page that shows the plate ``slug``."""
+    return Atlas(PLATES, f"?plate={slug}{query}")
+
+
+def complaints(atlas: Atlas) -> list[str]:
+    """Return what is wrong with the numbers now on show: NaN, inf, None, or a negative readout."""
+    plate = atlas.plates[atlas.settings.plate]
+    found = []
+    for pane in plate.view().select(pn.pane.HTML):
+        for name, raw, shown in re.findall(
+            r'data-readout="([^"]+)" data-value="([^"]*)"[^>]*>([^<]*)<', pane.object
+        ):
+            try:
+                number = float(raw)
+            except ValueError:
+                number = 0.0
+                if raw in ("", "None"):
+                    found.append(f"{name}: value {raw!r}")
+            if not math.isfinite(number) or number < 0 or not shown.strip():
+                found.append(f"{name}: {raw!r} shown as {shown!r}")
+    for pane in plate.view().select(pn.pane.Bokeh):
+        for source in pane.object.select({"type": ColumnDataSource}):
+            for column, values in source.data.items():
+                array = np.asarray(values)
+                if array.dtype.kind == "f" and not np.isfinite(array).all():
+                    found.append(f"{pane.object.name or 'figure'}: {column} holds NaN or inf")
+        for axis in (pane.object.x_range, pane.object.y_range):
+            start, end = getattr(axis, "start", 0), getattr(axis, "end", 1)
+            if not (np.isfinite(start) and np.isfinite(end) and start != end):
+                found.append(f"an axis runs from {start} to {end}")
+    return found
+
+
+def pairs(atlas: Atlas):
+    """Yield settings for each pair of controls at each of their ends."""
+    plate = atlas.plates[atlas.settings.plate]
+    controls = [(atlas.settings, n) for n in (*SHARED, *CUSTOM_GPU) if n in plate.uses or n in CUSTOM_GPU]
+    if plate.local is not None:
+        controls += [(plate.local, n) for n in plate.local_keys]
+    for (a, na), (b, nb) in itertools.combinations(controls, 2):
+        for va, vb in itertools.product(ends(a, na), ends(b, nb)):
+            yield {(a, na): va, (b, nb): vb}
