@@ -4,13 +4,11 @@ from urllib.parse import urlencode
 
 import panel as pn
 
+from plates import text
 from plates.registry import PLATES
 from plates.shell import Atlas
 
-pn.extension(
-    disconnect_notification="The connection to the server is lost. Reload the page to go on.",
-    notifications=True,
-)
+pn.extension(disconnect_notification=text.sections("page")["lost"], notifications=True)
 
 
 def query() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from urllib.parse import urlencode
 
@@ -15,6 +16,7 @@ from plates.settings import CUSTOM_GPU, RESETTABLE, SHARED, Settings
 from plates.sidebar import Sidebar
 from plates.theme import PAGE_SX, css_variables, mui_theme
 
+_log = logging.getLogger(__name__)
 TITLE = "FlashAttention atlas"
 _NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 # Updates never take more than half of a session's time, however fast a slider is dragged.
@@ -40,6 +42,7 @@ class Atlas:
         self._last_end, self._last_took = 0.0, 0.0
         self._ready = False
         self._push = False
+        self._trouble = ""
 
         values, notes = self._read(query)
         self._apply(values)
@@ -81,6 +84,7 @@ class Atlas:
             meta_description=words["description"],
             meta_viewport="width=device-width, initial-scale=1",
             busy_indicator=None,
+            template=text.STATIC / "page.html",
             sx=PAGE_SX,
             site_url="?",
         )
@@ -212,15 +216,24 @@ class Atlas:
                 if touched and (slug != current or "plate" in changed):
                     self._stale[slug] = True
                 elif touched:
-                    plate.update()
+                    self._update(plate)
             if "plate" in changed:
                 self._show_plate()
-            if not self._push:
-                self._show_notes([])
+            if not self._push or self._trouble:
+                self._show_notes([self._trouble] if self._trouble else [])
+            self._trouble = ""
         if not self._push:
             self._write(push=False, top=False)
         self._last_end = time.monotonic()
         self._last_took = self._last_end - start
+
+    def _update(self, plate: Plate) -> None:
+        try:
+            plate.update()
+        except Exception:
+            # one reader's bad moment must not end the session: say so, keep the page, leave the trace in the log
+            _log.exception("plate %s could not be updated for %s", plate.slug, self.search())
+            self._trouble = self._words["trouble"]
 
     def _name(self, plate: type[Plate]) -> str:
         return text.sections(plate.slug, self.settings.lang).get("name", plate.name)
@@ -233,7 +246,7 @@ class Atlas:
         view = plate.view()
         if self._stale[slug]:
             self._stale[slug] = False
-            plate.update()
+            self._update(plate)
         self.bar.current = slug
         self.sidebar.show(plate.controls or plate.uses)
         self._pager.object = self._pages(at)

@@ -33,10 +33,12 @@ def free_port() -> int:
         return s.getsockname()[1]
 
 
-def serve(script: Path, port: int, log: Path, **env: str) -> subprocess.Popen:
+def serve(
+    script: Path, port: int, log: Path, options: tuple[str, ...] | list[str] = (), **env: str
+) -> subprocess.Popen:
     """Serve ``script`` with the command of the README on ``port`` and wait until it answers."""
     command = [sys.executable, "-m", "panel", "serve", str(script), "--port", str(port)]
-    command += ["--allow-websocket-origin", f"localhost:{port}"]
+    command += ["--allow-websocket-origin", f"localhost:{port}", *options]
     with log.open("w") as out:
         process = subprocess.Popen(
             command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **env}
