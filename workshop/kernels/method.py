@@ -27,8 +27,10 @@ METHOD = {
         f"{NCU['dram_write']}, as dram-read. What is still in the L2 when a kernel ends is not counted."
     ),
     "l2": (
-        f"Bytes the multiprocessors ask of the L2, read and written, as dram-read: {SECTOR_BYTES} x "
-        f"({NCU['l2_read_sectors']} + {NCU['l2_write_sectors']})."
+        "Bytes that multiprocessors read from and write to the L2, as dram-read: "
+        f"{SECTOR_BYTES} x ({NCU['l2_read_sectors']} + {NCU['l2_write_sectors']}). Reads of one line by "
+        "neighbouring multiprocessors can reach the L2 as one, so this can be below l1-load; spilled "
+        "registers are in it."
     ),
     "l1-load": (
         f"Bytes that arrive in L1 and shared memory from the L2, as dram-read: {NCU['l1_fill']}. It "

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 PERCENTILES = (20, 50, 80)
-LEAST, MOST = 5, 60
+LEAST, MOST = 5, 100
 #: The flush buffer, as a multiple of the L2 cache.
 FLUSH_CACHES = 4
 #: How much longer than the launch the flush lasts.
@@ -80,7 +80,7 @@ class Flush:
 def gpu_spread(
     call: Callable[[], object],
     flush: Flush,
-    budget: float = 0.08,
+    budget: float = 0.12,
     between: Callable[[int, int], None] | None = None,
 ) -> Spread:
     """Seconds of device time that `call` takes.
