@@ -218,9 +218,7 @@ class Traffic(Plate):
             x_offset=-12,
             text_baseline="middle",
             text_font_size="22px",
-            padding=4,
         )
-        themed.colour(self._ratio, background_fill_color="paper")
         figures.hover(
             fig,
             list(self._renderers.values()),
@@ -270,12 +268,13 @@ class Traffic(Plate):
         a, b = moved["standard"], moved["bound"]
         self._gap.data = {"x": [problem.N], "y0": [min(a, b)], "y1": [max(a, b)]}
         self._drop.data = {"x": [problem.N], "y0": [low], "y1": [min(a, b)]}
-        # near the left edge there is no room to the left of the marker
-        right = problem.N < first * 16
+        # above and left of the upper dot both curves fall away; near the left edge there is no room but on the right
+        right = problem.N < first * 8
         self._ratio.update(
             x=problem.N,
-            y=float(np.sqrt(a) * np.sqrt(b)),
+            y=float(max(a, b)),
             text=facts["bound_ratio"],
             text_align="left" if right else "right",
-            x_offset=12 if right else -12,
+            x_offset=14 if right else -8,
+            y_offset=-26 if right else 16,
         )
