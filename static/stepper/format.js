@@ -57,3 +57,30 @@ const text = (x, y, words, cls = "", anchor = "start") =>
 const rect = (x, y, width, height, cls, style = "") =>
   `<rect x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${Math.max(0, width).toFixed(1)}" ` +
   `height="${Math.max(0, height).toFixed(1)}" class="${cls}"${style ? ` style="${style}"` : ""}/>`
+
+// Many small cells as few paths: one for every class and shade, because thousands of nodes a step are too many.
+class Shades {
+  constructor(levels = 24) {
+    this.levels = levels
+    this.paths = new Map()
+  }
+
+  // level from 0 to 1; the faintest is still seen.
+  add(x, y, width, height, cls, level) {
+    const shade = Math.round(Math.max(0, Math.min(1, level)) * this.levels)
+    const key = `${cls}|${shade}`
+    const cell = `M${x.toFixed(1)} ${y.toFixed(1)}h${width.toFixed(1)}v${height.toFixed(1)}h${(-width).toFixed(1)}z`
+    const path = this.paths.get(key)
+    path ? path.push(cell) : this.paths.set(key, [cell])
+  }
+
+  markup(strongest) {
+    return [...this.paths]
+      .map(([key, cells]) => {
+        const [cls, shade] = key.split("|")
+        const opacity = 0.04 + (strongest * shade) / this.levels
+        return `<path d="${cells.join("")}" class="${cls}" fill-opacity="${opacity.toFixed(3)}"/>`
+      })
+      .join("")
+  }
+}

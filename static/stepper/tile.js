@@ -43,27 +43,30 @@ class TileView {
     for (let c = 0; c < values[0].length; c += every)
       parts.push(text(left + (c + 0.5) * cell, top - 6 * unit, String(visit.key + c + 1), "small", "middle"))
     const step = Math.max(1, Math.ceil((13 * unit) / tall))
+    const shades = new Shades()
+    const words = []
+    const rowsHit = []
     values.forEach((line, r) => {
       const y = top + r * tall
       const here = r === row
       if (here || (r % step === 0 && Math.abs(r - row) >= step))
-        parts.push(text(left - 6 * unit, y + tall / 2 + 4 * unit, String(visit.row + r + 1), here ? "small here" : "small", "end"))
-      const cells = line.map((value, c) => {
+        words.push(text(left - 6 * unit, y + tall / 2 + 4 * unit, String(visit.row + r + 1), here ? "small here" : "small", "end"))
+      line.forEach((value, c) => {
         const x = left + c * cell
         const place = [x + 0.5, y + 0.5, cell - 1, tall - 1]
-        if (!lit) return rect(...place, "cell empty")
-        if (visit.s[r][c] === null) {
-          const mark = numbered ? text(x + cell / 2, y + tall / 2 + 4 * unit, which === "s" ? "−∞" : "0", "value", "middle") : ""
-          return rect(...place, "cell empty") + rect(...place, "hatch") + mark
-        }
-        const shade = `fill-opacity:${(0.04 + level(value) * (numbered ? 0.5 : 0.92)).toFixed(3)}`
-        if (!numbered) return rect(...place, "cell", shade)
-        const words = which === "s" ? this.brief(value, cell >= 36 * unit ? 2 : 1) : this.weight(value)
-        return rect(...place, "cell", shade) + text(x + cell / 2, y + tall / 2 + 4.5 * unit, words, "value", "middle")
+        const masked = visit.s[r][c] === null
+        if (!lit || masked) {
+          shades.add(...place, "empty", 1)
+          if (lit) shades.add(...place, "hatch", 1)
+        } else shades.add(...place, "cell", level(value))
+        if (!lit || !numbered) return
+        const said = masked ? (which === "s" ? "−∞" : "0") : which === "s" ? this.brief(value, cell >= 36 * unit ? 2 : 1) : this.weight(value)
+        words.push(text(x + cell / 2, y + tall / 2 + 4.5 * unit, said, "value", "middle"))
       })
-      parts.push(`<g data-row="${r}">${cells.join("")}</g>`)
-      if (here) parts.push(rect(left - 1, y - 1, line.length * cell + 2, tall + 2, "followed"))
+      rowsHit.push(`<g data-row="${r}">${rect(left, y, line.length * cell, tall, "hit")}</g>`)
+      if (here) rowsHit.push(rect(left - 1, y - 1, line.length * cell + 2, tall + 2, "followed"))
     })
+    parts.push(shades.markup(numbered ? 0.5 : 0.92), ...words, ...rowsHit)
     const foot = top + rows * tall + 17 * unit
     parts.push(text(left, foot, lit ? note : this.words.not_yet, "small"))
     this[which].innerHTML = svg(width, Math.ceil(foot + 6 * unit), parts.join(""), `${title}. ${note}`)
@@ -128,6 +131,7 @@ class CarryView {
     parts.push(text(x.alpha + 4 * unit, top - 9 * unit, "α", "small"))
     parts.push(text(x.o, top - 9 * unit, (phase >= 4 ? "O′" : "O") + (roomy ? ", " + words.o_undivided : ""), "small"))
     const stride = Math.max(1, Math.ceil((13 * unit) / tall))
+    const shades = new Shades()
     const [l, o] = phase >= 4 ? [visit.l[3], visit.o[3]] : [visit.l[0], visit.o[0]]
     visit.alpha.forEach((alpha, r) => {
       const y = top + r * tall
@@ -148,19 +152,16 @@ class CarryView {
       }
       o[r].forEach((value, c) => {
         const cellX = x.o + c * column
-        if (!numbered) {
-          // Too flat for bars: shade by size, stripes for minus.
-          const shade = `fill-opacity:${(0.05 + (0.95 * Math.abs(value)) / full).toFixed(3)}`
-          line.push(rect(cellX, y + 0.3, column * 0.94, tall - 0.6, value >= 0 ? "kept" : "kept minus", shade))
-          return
-        }
+        // Too flat for bars: shade by size, stripes for minus.
+        if (!numbered) return shades.add(cellX, y + 0.3, column * 0.94, tall - 0.6, value >= 0 ? "kept" : "minus", Math.abs(value) / full)
         const half = tall / 2 - 1
         const size = Math.max(value ? 0.8 : 0, (Math.abs(value) / full) * half)
-        line.push(rect(cellX + column * 0.12, value >= 0 ? y + tall / 2 - size : y + tall / 2, column * 0.76, size, value >= 0 ? "kept" : "kept minus"))
+        line.push(rect(cellX + column * 0.12, value >= 0 ? y + tall / 2 - size : y + tall / 2, column * 0.76, size, value >= 0 ? "kept" : "minus"))
       })
       if (numbered) line.push(`<line x1="${x.o}" x2="${width}" y1="${y + tall / 2}" y2="${y + tall / 2}" class="rule"/>`)
       parts.push(`<g data-row="${r}">${line.join("")}</g>`)
     })
+    parts.push(shades.markup(0.95))
     const note = trace.columns < trace.d ? fill(words.columns, { shown: trace.columns, d: trace.d }) : ""
     const foot = top + rows * tall + 16 * unit
     if (note) parts.push(text(x.o, foot, note, "small"))
