@@ -60,7 +60,7 @@ def test_a_table_is_read_kernel_by_kernel():
 
 
 # Two kernels of torch's FlashAttention-2 on an H200, as Nsight Compute 2025.3.1 printed them, most columns cut.
-PRINTED = """==WARNING== Note: Running with unmodified GPU clocks.
+PRINTED = '''==WARNING== Note: Running with unmodified GPU clocks.
 ==PROF== Connected to process 598 (/usr/bin/python3.12)
 ==PROF== Disconnected from process 598
 "ID","Process ID","thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",\
@@ -74,7 +74,7 @@ PRINTED = """==WARNING== Note: Running with unmodified GPU clocks.
 "1","598","598  ""<default domain>:workshop-case-0-1:none:none:none:none:none:none""","",\
 "void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4>>(Flash_fwd_params)","(32, 1, 32)",\
 "104,745,472","785,312","2,181,198,336","16","255"
-""".replace("\\\n", "")
+'''.replace("\\\n", "")
 
 
 def test_a_table_as_ncu_printed_it():

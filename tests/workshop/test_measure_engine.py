@@ -217,7 +217,7 @@ def test_progress_is_shown_for_every_case(tmp_path, calls):
         [batch(Case("fast", N=512), Case("fast", N=1024))]
     )
     assert [line.split("]")[0] for line in said] == ["[1/2", "[2/2"]
-    assert "0.512 ms" in said[0] and "TFLOP/s" in said[0] and "s left" in said[0]
+    assert "512 µs" in said[0] and "TFLOP/s" in said[0] and "s left" in said[0]
 
 
 def test_wrong_use_is_one_sentence(tmp_path, capsys):
@@ -227,6 +227,20 @@ def test_wrong_use_is_one_sentence(tmp_path, capsys):
     assert cli_measure.main([*out, "--list", "--counters"]) == 0
     printed = capsys.readouterr().out
     assert [line.split(" (")[0] for line in printed.splitlines()] == [b.name for b in plan(counters=True)]
+
+
+def test_a_real_run_on_the_cpu_from_the_command_line(tmp_path, capfd):
+    out = ["--cpu", "--out", str(tmp_path / "cpu.csv"), "--only", "cpu errors"]
+    assert cli_measure.main(out) == 0
+    made = read(tmp_path / "cpu.csv")
+    assert [problem for row in made.rows for problem in problems(row)] == []
+    assert made.values("provider") == ["sdpa-flash", "standard"] and made.notes == ()
+    assert all(row.gpu.startswith("CPU: ") for row in made.rows)
+    assert max(made.array("p80")) < 1e-5
+    assert "[4/4]" in capfd.readouterr().err
+    before = (tmp_path / "cpu.csv").read_bytes()
+    assert cli_measure.main(out) == 0
+    assert (tmp_path / "cpu.csv").read_bytes() == before, "a finished recording is left as it is"
 
 
 def test_the_summary_of_a_test_log_goes_into_the_json(tmp_path, capsys):

@@ -11,7 +11,7 @@ import pytest
 from tests.workshop import fake_device as fake
 from workshop.kernels import runner as runner_module
 from workshop.kernels.requests import CPU_MOST, FINAL, Request, on_cpu
-from workshop.kernels.runner import Runner, shared_runner
+from workshop.kernels.runner import Runner, cpu_demo, shared_runner
 from workshop.recordings import problems
 
 COMMAND = [sys.executable, "-m", "tests.workshop.fake_device"]
@@ -311,6 +311,20 @@ def test_the_cpu_run_is_cut_and_says_so():
     assert len(said) == 4 and "2,048 here, not 8,192" in said[0]
     same, nothing = on_cpu(Request(N=512, H=2, dtype="fp32"))
     assert (same.N, same.H, nothing) == (512, 2, ())
+
+
+def test_a_real_small_run_on_the_cpu():
+    end = cpu_demo(Request(N=384, d=32, H=2, dtype="fp32"))
+    assert end.state == "done" and end.result.origin == "live" and end.result.notes == ()
+    assert all(row.gpu.startswith("CPU: ") and not problems(row) for row in end.result.rows)
+    assert end.result.values("provider") == ["sdpa-flash", "standard"]
+    for provider in ("standard", "sdpa-flash"):
+        assert 0 < end.result.one(provider=provider, metric="error-max").p50 < 1e-5
+    peaks = {entry["case"]["provider"]: entry["bytes"] for entry in end.result.provenance["peak_bytes"]}
+    # S and P in fp32, both heads, live together; the fused kernel keeps neither
+    matrices = 2 * 2 * 384 * 384 * 4
+    assert peaks["standard"] >= matrices > peaks["sdpa-flash"]
+    assert "Wall-clock" in end.result.method("time")
 
 
 def test_final_states_are_final():

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workshop.recordings.schema import CASE_COLUMNS, MACHINE_METRICS, UNITS, Row, append_rows, read_rows
+from workshop.units import rate_flops, seconds
 
 from . import accuracy, launches, machine
 from .advice import refusal
@@ -205,7 +206,7 @@ class Session:
             facts = {"shared": main.shared_bytes, "registers": main.registers, "spills": main.spill_bytes}
             figures |= {metric: exactly(value) for metric, value in facts.items()}
         self.write(case, figures)
-        return f"{spread.p50 * 1e3:.4g} ms, {case.flops() / spread.p50 / 1e12:.0f} TFLOP/s"
+        return f"{seconds(spread.p50)}, {rate_flops(case.flops() / spread.p50)}"
 
     def _error(self, case: Case) -> str:
         spread = Spread.of(accuracy.largest_error(case, self.bench.device, seed) for seed in accuracy.SEEDS)

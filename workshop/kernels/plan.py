@@ -138,6 +138,24 @@ def sweep(d: int, N: int = 4096) -> tuple[Case, ...]:
     )
 
 
+def deeper(d: int, N: int = 4096) -> tuple[Case, ...]:
+    """Tiles worth more or fewer stages than the sweep's two; the one that is timed against N is left to that
+    batch."""
+    sides = (
+        ((64, 64), (64, 128), (128, 32), (128, 64), (128, 128), (256, 64))
+        if d <= 128
+        else ((64, 64), (128, 64))
+    )
+    tiles = [(Br, Bc, warps) for Br, Bc in sides for warps in (4, 8)]
+    stages = (1, 3, 4) if d <= 128 else (1, 2, 3)
+    every = [(Br, Bc, warps, n) for Br, Bc, warps in tiles for n in stages]
+    return tuple(
+        Case("teaching", N=N, d=d, Br=Br, Bc=Bc, warps=warps, stages=n)
+        for Br, Bc, warps, n in every
+        if (Br, Bc, warps, n) != TEACHING_TILES[d]
+    )
+
+
 def _one_tile(N, heads, Br, Bc, d=128, warps=4, causal=False) -> Case:
     return Case(
         "teaching", heads=heads, kv_heads=heads, N=N, d=d, causal=causal, Br=Br, Bc=Bc, warps=warps, stages=2
@@ -245,6 +263,7 @@ def plan(quick: bool = False, counters: bool = False) -> tuple[Batch, ...]:
             Batch("counters", "counters", core),
             Batch("errors", "error", _errors()),
             Batch("further counters", "counters", further),
+            Batch("stages", "time", deeper(128) + deeper(64) + deeper(256)),
             Batch("long", "time", tuple(_grid(every, (128, 64), (LONG,), **eight))),
             Batch("wide", "time", tuple(_grid(every, (256,), SEQUENCES))),
             Batch("wide training", "time", tuple(_grid(trained, (256,), SEQUENCES, "forward+backward"))),
