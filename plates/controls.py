@@ -73,7 +73,14 @@ _BOX = {
     "& .MuiOutlinedInput-notchedOutline": {"borderColor": "transparent"},
     "& .MuiInputBase-root:hover .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--rule)"},
     "& .MuiFormHelperText-root": {"margin": "2px 0 0", "textAlign": "right", "color": "var(--over)"},
-    "& .MuiInputLabel-root": {"display": "none"},
+    "& .MuiInputLabel-root": {  # read aloud, not shown: the symbol stands beside the box
+        "position": "absolute",
+        "width": 1,
+        "height": 1,
+        "overflow": "hidden",
+        "clipPath": "inset(50%)",
+        "transform": "none",
+    },
     "& legend": {"display": "none"},
     "& fieldset": {"top": 0},
 }

@@ -105,6 +105,7 @@ PAGE_SX = {
     },
     # the toolbar that keeps the content below the bar
     "& .main > div > .MuiToolbar-root": {"minHeight": {"xs": "106px", "md": "54px"}},
+    "& .MuiLinearProgress-root": {"display": "none"},
     "& .main-content": {"paddingBottom": "var(--sheet-room, 0)", "scrollbarWidth": "thin"},
     "& header a:focus-visible": {"outline": "2px solid var(--focus)", "outlineOffset": "3px"},
 }
