@@ -67,6 +67,24 @@ def _ledger(order: str, problem: Problem, tile: Tile) -> Ledger:
     return traffic.ledger("algorithm_1", problem, tile, blocks=(tile.Br, tile.Bc))
 
 
+@lru_cache(maxsize=1)
+def _exercise() -> dict[str, str]:
+    """The numbers of the paper exercise: scores 1, 0 in one tile and 5, 2 in the next."""
+    tiles = np.array([[1.0, 0.0]]), np.array([[5.0, 2.0]])
+    first = online_softmax.absorb(online_softmax.empty(1, 1), tiles[0], np.ones((2, 1)))
+    second = online_softmax.absorb(first.after, tiles[1], np.ones((2, 1)))
+    scores = np.concatenate(tiles, axis=1)
+    numbers = {
+        "first": first.after.l,
+        "alpha": second.alpha,
+        "shrunk": second.alpha * first.after.l,
+        "added": second.added_l,
+        "last": second.after.l,
+        "whole": np.exp(scores - scores.max()).sum(axis=1),
+    }
+    return {f"yours_{name}": units.number(float(value[0]), 4) for name, value in numbers.items()}
+
+
 class Softmax(Plate):
     """The online softmax as a step-through, the derivation of its rule, and both loop orders."""
 
@@ -136,7 +154,7 @@ class Softmax(Plate):
         standard = traffic.ledger("standard", problem, tile).bytes(s.dtype)
         chip = max(sum(step.resident.values()) for step in run.steps) * run.element_bytes
         blind = score_patterns.make("masked", 12, 8).mask.any(axis=1)
-        return {
+        return _exercise() | {
             "N": small.sN,
             "d": small.sd,
             "Br": small.sBr,
@@ -230,7 +248,9 @@ class Softmax(Plate):
         yield pn.FlexBox(*numbers, gap="0 10px", margin=(4, 0, 0, 0))
         yield pn.FlexBox(
             controls.choice(self.local, "pattern", words["control_pattern"], patterns, width=215),
-            controls.options(self.local, "order", words["control_order"], orders),
+            pn.Column(
+                controls.options(self.local, "order", words["control_order"], orders), width=340, margin=0
+            ),
             align_items="center",
             gap="0 28px",
         )
@@ -240,6 +260,7 @@ class Softmax(Plate):
         yield self.prose("rule")
         yield self.block("rescale")
         yield self.prose("limits")
+        yield self.prose("yours")
         yield self.prose("orders")
         yield self.block("crossings")
         yield self.block("ledger")

@@ -147,10 +147,11 @@ class Trace:
         """The step to open on.
 
         Where a row may see no key: the maximum of its second tile. Otherwise, in the first Q block whose followed
-        row shrinks, the update that shrinks it most; if none does, the second update, or the only one.
+        row shrinks, the first update whose α is at most twice the smallest; if none does, the second update, or
+        the only one.
         """
         at = {(step.line, step.visit): number for number, step in enumerate(self.steps)}
-        strongest: dict[int, tuple[float, int]] = {}
+        shrinks: dict[int, list[tuple[int, float]]] = {}
         blind: dict[int, list[int]] = {}
         for number, visit in enumerate(self.visits):
             row = self.focus_rows[visit.i]
@@ -158,11 +159,13 @@ class Trace:
             if np.isneginf(self.logsumexp[visit.row + row]):
                 blind.setdefault(visit.i, []).append(number)
             elif visit.update.before.l[row] > 0.0 and alpha < 1.0:
-                strongest[visit.i] = min(strongest.get(visit.i, (1.0, number)), (alpha, number))
+                shrinks.setdefault(visit.i, []).append((number, alpha))
         for tiles in blind.values():
             return at["maximum", tiles[min(1, len(tiles) - 1)]]
-        if strongest:
-            return at["update", strongest[min(strongest)][1]]
+        if shrinks:
+            found = shrinks[min(shrinks)]
+            smallest = min(alpha for _, alpha in found)
+            return at["update", next(number for number, alpha in found if alpha <= 2.0 * smallest)]
         return at["update", min(1, len(self.visits) - 1)]
 
     @cached_property

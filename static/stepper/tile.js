@@ -44,13 +44,13 @@ class TileView {
       parts.push(text(left + (c + 0.5) * cell, top - 6 * unit, String(visit.key + c + 1), "small", "middle"))
     const step = Math.max(1, Math.ceil((13 * unit) / tall))
     const shades = new Shades()
-    const words = []
+    const labels = []
     const rowsHit = []
     values.forEach((line, r) => {
       const y = top + r * tall
       const here = r === row
       if (here || (r % step === 0 && Math.abs(r - row) >= step))
-        words.push(text(left - 6 * unit, y + tall / 2 + 4 * unit, String(visit.row + r + 1), here ? "small here" : "small", "end"))
+        labels.push(text(left - 6 * unit, y + tall / 2 + 4 * unit, String(visit.row + r + 1), here ? "small here" : "small", "end"))
       line.forEach((value, c) => {
         const x = left + c * cell
         const place = [x + 0.5, y + 0.5, cell - 1, tall - 1]
@@ -61,12 +61,12 @@ class TileView {
         } else shades.add(...place, "cell", level(value))
         if (!lit || !numbered) return
         const said = masked ? (which === "s" ? "−∞" : "0") : which === "s" ? this.brief(value, cell >= 36 * unit ? 2 : 1) : this.weight(value)
-        words.push(text(x + cell / 2, y + tall / 2 + 4.5 * unit, said, "value", "middle"))
+        labels.push(text(x + cell / 2, y + tall / 2 + 4.5 * unit, said, "value", "middle"))
       })
       rowsHit.push(`<g data-row="${r}">${rect(left, y, line.length * cell, tall, "hit")}</g>`)
       if (here) rowsHit.push(rect(left - 1, y - 1, line.length * cell + 2, tall + 2, "followed"))
     })
-    parts.push(shades.markup(numbered ? 0.5 : 0.92), ...words, ...rowsHit)
+    parts.push(shades.markup(numbered ? 0.5 : 0.92), ...labels, ...rowsHit)
     const foot = top + rows * tall + 17 * unit
     parts.push(text(left, foot, lit ? note : this.words.not_yet, "small"))
     this[which].innerHTML = svg(width, Math.ceil(foot + 6 * unit), parts.join(""), `${title}. ${note}`)

@@ -173,3 +173,11 @@ def test_try_links_name_real_settings():
 
 def test_the_page_never_claims_bits():
     assert not re.search(r"identical|bit for bit|to the last bit", _html(_plate()), re.I)
+
+
+def test_the_exercise_has_the_golden_answer():
+    page = _html(_plate())
+    # 1 + e^-1, e^-4, e^-4 + e^-5, 1 + e^-3, and the whole denominator twice, to four digits
+    for number in ("1.368", "0.01832", "0.02505", "1.050"):
+        assert number in page
+    assert page.count("1.075") >= 2

@@ -158,3 +158,23 @@ def test_errors_name_the_option():
         trace(inputs, 4, 4, order="spiral")
     with pytest.raises(ValueError, match=r"dtype: expected one of .*; got 'int8'"):
         trace(inputs, 4, 4, dtype="int8")
+
+
+@settings(deadline=None)
+@given(pattern=st.sampled_from(list(PATTERNS)), **_any)
+def test_the_highlight_is_a_step_that_tells_the_story(pattern, N, d, Br, Bc, causal, order):
+    run = trace(make(pattern, N, d), Br, Bc, causal=causal, order=order)
+    step = run.steps[run.highlight]
+    visit = run.visits[step.visit]
+    row = run.focus_rows[visit.i]
+    if pattern == "masked":
+        assert step.line == "maximum" and np.isneginf(visit.update.after.m[row])
+        return
+    assert step.line == "update"
+    shrinks = any(np.any((v.update.before.l > 0) & (v.update.alpha < 1)) for v in run.visits)
+    assert (visit.update.alpha[row] < 1 and visit.update.before.l[row] > 0) or not shrinks
+
+
+def test_rising_maxima_open_on_the_second_tile():
+    run = trace(make("rising", 32, 8), 8, 8)
+    assert run.steps[run.highlight].visit == 1
