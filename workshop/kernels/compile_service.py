@@ -1,0 +1,338 @@
+"""Compile reports for a page, without ever holding up its event loop.
+
+    answer = await report(options, gpu, reader=session_id)     # Answer, or None: a newer request took over
+    answer.sentence                                            # the verdict, or why there is none
+
+A request is answered from the shipped table or the disk cache at once; otherwise, after a short pause (a slider
+is still moving), by a worker process of one small pool that all readers of the server share. A reader has one
+request at a time: a newer one takes the older one's place, and a build that nobody waits for any more is stopped.
+Two readers who ask the same share one build. A crash, a build that takes too long, or a missing Triton becomes
+a sentence. After a while without work the processes end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import cache, partial
+
+from workshop.hardware import GPU
+
+from . import compile_table
+from .compile_cache import Cache
+from .compile_options import Options
+from .compile_process import COMMAND, CompileProcess, crash_sentence, late_sentence
+from .compile_report import Report, triton_version
+from .compile_verdict import Suggestion, gpu_for, launches, search, sentence
+from .process import Ended
+
+#: Seconds: a slider may still move; a build may take; a process without work is kept; how often a running build
+#: looks whether anybody still waits.
+PAUSE, LIMIT, IDLE, LOOK = 0.15, 30.0, 300.0, 0.05
+MISSING = (
+    "Triton is not installed here, so only tiles of the shipped table can be answered; "
+    "pip install -r requirements.txt brings it (Linux only)."
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a reader gets.
+
+    report: the figures, or None where there are none. gpu: whose limits the verdict is about. origin: "table",
+    "cache" (this machine compiled it before), "compiled" (just now), or "" without a report. launches: the
+    verdict (None without a report). suggestions: changes that would make it launch. sentence: the verdict in
+    words, or why there is no report. seconds: from request to answer.
+    """
+
+    options: Options
+    gpu: GPU
+    report: Report | None
+    origin: str
+    launches: bool | None
+    suggestions: tuple[Suggestion, ...]
+    sentence: str
+    seconds: float
+
+
+#: A report, or a sentence, or what makes the sentence for a GPU.
+Found = Report | str | Callable[[GPU], str]
+
+
+@dataclass(eq=False)
+class _Job:
+    """A build that somebody waits for. `waiting` counts them; at 0 it is stopped."""
+
+    options: Options
+    future: Future = field(default_factory=Future)
+    waiting: int = 0
+
+    def finish(self, found: Found) -> None:
+        if not self.future.done():
+            self.future.set_result(found)
+
+
+class CompileService:
+    """The pool and its rules. One a server: see `shared_service`.
+
+    processes: workers at most. limit, pause, idle: seconds, see the module. command: how a worker is started (a
+    folder for its files is appended).
+    """
+
+    def __init__(
+        self,
+        processes: int | None = None,
+        limit: float = LIMIT,
+        pause: float = PAUSE,
+        idle: float = IDLE,
+        store: Cache | None = None,
+        command: Sequence[str] = COMMAND,
+        table=compile_table.find,
+    ):
+        # Leave a processor to the server, and never take more than four.
+        self.processes = processes or max(1, min(4, (os.cpu_count() or 1) - 1))
+        self.limit, self.pause, self.idle, self.command, self.table = limit, pause, idle, command, table
+        self.store = store or Cache()
+        self._ready = threading.Condition()
+        self._queue: deque[_Job] = deque()
+        self._jobs: dict[Options, _Job] = {}
+        self._refused: dict[Options, Found] = {}
+        self._latest: dict[Hashable, _Turn] = {}
+        self._threads: list[threading.Thread] = []
+        self._closed = False
+
+    # What a page calls, on its event loop.
+
+    async def report(
+        self, options: Options, gpu: GPU | None = None, reader: Hashable = None, pause: float | None = None
+    ) -> Answer | None:
+        """The answer for one build, or None when `reader` has asked for another one meanwhile.
+
+        gpu: whose limits to judge by (default: the GPU that stands for the target). reader: any key of the
+        session; None never takes another's place. pause: seconds to wait before compiling (default: the service's).
+        """
+        started = time.monotonic()
+        gpu = gpu or gpu_for(options.target)
+        turn = _Turn()
+        if reader is not None:
+            older = self._latest.get(reader)
+            self._latest[reader] = turn
+            if older is not None:
+                older.give_up()
+        try:
+            found, origin = self._known(options)
+            if found is None:
+                await turn.sleep(self.pause if pause is None else pause)
+                found, origin = await self._obtain(options, turn)
+            if not isinstance(found, Report):
+                text = found if isinstance(found, str) else found(gpu)
+                return Answer(options, gpu, None, "", None, (), text, time.monotonic() - started)
+            changes = None if launches(found, gpu) else await self._suggest(options, gpu, turn)
+            turn.check()
+            return Answer(
+                options,
+                gpu,
+                found,
+                origin,
+                launches(found, gpu),
+                changes or (),
+                sentence(found, gpu, changes),
+                time.monotonic() - started,
+            )
+        except _TakenOver:
+            return None
+        finally:
+            if self._latest.get(reader) is turn:
+                del self._latest[reader]
+
+    def known(self, options: Options) -> Report | None:
+        """The report if the table or the disk cache has it; never compiles."""
+        found, _ = self._known(options)
+        return found if isinstance(found, Report) else None
+
+    def close(self) -> None:
+        """Ends the processes. Requests that still wait get a sentence."""
+        with self._ready:
+            self._closed = True
+            for job in self._queue:
+                job.finish("The compiler service was closed.")
+            self._queue.clear()
+            self._ready.notify_all()
+        for thread in self._threads:
+            thread.join(10)
+
+    def _known(self, options: Options) -> tuple[Found | None, str]:
+        found = self.table(options)
+        if found is not None:
+            return found, "table"
+        report = self.store.get(options)
+        if report is not None:
+            return report, "cache"
+        return self._refused.get(options), ""
+
+    async def _obtain(self, options: Options, turn: _Turn) -> tuple[Found, str]:
+        found, origin = self._known(options)
+        if found is not None:
+            return found, origin
+        job = self._submit(options)
+        try:
+            return await turn.wait(job.future), "compiled"
+        finally:
+            self._leave(job)
+
+    async def _suggest(self, options: Options, gpu: GPU, turn: _Turn) -> tuple[Suggestion, ...]:
+        asking = search(options, gpu)
+        try:
+            wanted = next(asking)
+            while True:
+                found, _ = await self._obtain(wanted, turn)
+                wanted = asking.send(found if isinstance(found, Report) else None)
+        except StopIteration as end:
+            return end.value
+
+    # The queue, between event loops and threads.
+
+    def _submit(self, options: Options) -> _Job:
+        with self._ready:
+            job = self._jobs.get(options)
+            if job is None:
+                job = self._jobs[options] = _Job(options)
+                if triton_version() is None and self.command is COMMAND:
+                    job.finish(MISSING)
+                elif self._closed:
+                    job.finish("The compiler service was closed.")
+                else:
+                    self._queue.append(job)
+                    self._grow()
+                    self._ready.notify()
+            job.waiting += 1
+            return job
+
+    def _leave(self, job: _Job) -> None:
+        with self._ready:
+            job.waiting -= 1
+            if job.waiting <= 0 and self._jobs.get(job.options) is job:
+                del self._jobs[job.options]
+                if job in self._queue:
+                    self._queue.remove(job)
+
+    def _grow(self) -> None:
+        """Starts another thread if there is more work than threads and room for one; under the lock."""
+        if len(self._threads) < min(self.processes, len(self._jobs)):
+            thread = threading.Thread(target=self._work, name="compile", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    # A worker's own thread.
+
+    def _work(self) -> None:
+        with CompileProcess(self.command) as worker:
+            while True:
+                with self._ready:
+                    while not self._queue and not self._closed:
+                        # An idle process is ended once; then the thread sleeps until there is work.
+                        if not self._ready.wait(self.idle if worker.alive else None):
+                            worker.end()
+                    if self._closed:
+                        return
+                    job = self._queue.popleft()
+                try:
+                    self._serve(worker, job)
+                except Exception as error:  # a full disk, no more processes: the reader gets a sentence
+                    worker.end()
+                    job.finish(f"The compiler's worker could not be started: {error}")
+
+    def _serve(self, worker: CompileProcess, job: _Job) -> None:
+        worker.ask(job.options)
+        deadline = time.monotonic() + self.limit
+        while True:
+            reply = worker.hear(LOOK)
+            if isinstance(reply, Ended):
+                worker.end()
+                return job.finish(crash_sentence(job.options, reply))
+            if reply is not None:
+                return self._keep(job, reply)
+            late = time.monotonic() > deadline
+            if late or job.waiting <= 0 or self._closed:
+                worker.end()
+                if not late:
+                    return job.finish("This build was stopped.")
+                self._remember(job.options, partial(late_sentence, job.options, self.limit))
+                return job.finish(self._refused[job.options])
+
+    def _keep(self, job: _Job, reply: dict) -> None:
+        if "report" in reply:
+            report = Report.from_record(reply["report"])
+            self.store.put(report)
+            return job.finish(report)
+        if "refused" in reply:
+            self._remember(job.options, reply["refused"])
+        job.finish(reply.get("refused") or reply.get("failed") or "The compiler's worker sent no answer.")
+
+    def _remember(self, options: Options, found: Found) -> None:
+        """Keeps a refusal for this server's life, so that it is not tried over and over."""
+        if len(self._refused) >= 1000:
+            self._refused.pop(next(iter(self._refused)))
+        self._refused[options] = found
+
+
+class _TakenOver(Exception):
+    """The reader has asked for something else."""
+
+
+class _Turn:
+    """One request of a reader, on the event loop that made it."""
+
+    def __init__(self):
+        self.loop = asyncio.get_running_loop()
+        self.over = self.loop.create_future()
+
+    def give_up(self) -> None:
+        """Tells the request that a newer one took its place."""
+        self._set(self.over, None)
+
+    def check(self) -> None:
+        if self.over.done():
+            raise _TakenOver
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.wait([self.over], timeout=seconds)
+        self.check()
+
+    async def wait(self, future: Future) -> Found:
+        """The future's result, unless the reader moves on first."""
+        mine = self.loop.create_future()
+        future.add_done_callback(lambda done: self._set(mine, done.result()))
+        await asyncio.wait([self.over, mine], return_when=asyncio.FIRST_COMPLETED)
+        self.check()
+        return mine.result()
+
+    def _set(self, future: asyncio.Future, value) -> None:
+        """Sets a future of this loop from any thread; a loop that has ended has nobody left to tell."""
+        try:
+            self.loop.call_soon_threadsafe(lambda: future.done() or future.set_result(value))
+        except RuntimeError:
+            if not self.loop.is_closed():
+                raise
+
+
+@cache
+def shared_service() -> CompileService:
+    """The one service of this server, made on first use and closed at exit."""
+    service = CompileService()
+    atexit.register(service.close)
+    return service
+
+
+async def report(
+    options: Options, gpu: GPU | None = None, reader: Hashable = None, pause: float | None = None
+) -> Answer | None:
+    """`CompileService.report` of the server's one service."""
+    return await shared_service().report(options, gpu, reader, pause)

@@ -1,0 +1,200 @@
+"""From a compile report to a verdict for one GPU: would it launch, how many blocks fit, and what to change.
+
+Residency follows NVIDIA's occupancy rules: registers are given to warps in units of 256 out of the quarter of the
+register file that each scheduler owns, shared memory to blocks in units of 128 B with 1 KiB kept by the
+system, and tensor memory (sm_100) in columns, 512 of them on a multiprocessor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+
+from workshop.hardware import GPU, GPUS
+from workshop.units import exact_bytes
+
+from .compile_options import SIDES, Options
+from .compile_report import Report
+
+REGISTER_UNIT, SHARED_UNIT, SCHEDULERS = 256, 128, 4
+TENSOR_COLUMNS, MOST_THREADS, WARP = 512, 1024, 32
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
+
+
+def gpu_for(target: str) -> GPU:
+    """The GPU that stands for a compiler target: the first of the table that is built for it."""
+    return next(gpu for gpu in GPUS.values() if gpu.target == target)
+
+
+def short_name(gpu: GPU) -> str:
+    """A GPU's name without form factor and memory size, for a sentence: "H100"."""
+    return gpu.name.split(" SXM")[0]
+
+
+def with_article(name: str) -> str:
+    """ "an H100", "a B200": by how the first letter is said."""
+    initials = "AEFHILMNORSX" if name[1:2].isdigit() or name[:2].isupper() else "AEIO"
+    return f"{'an' if name[0] in initials else 'a'} {name}"
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """Blocks that fit on one multiprocessor by each resource, and by all of them; 0 where not even one does.
+
+    limiter: the scarcest of "shared memory", "registers", "threads", "tensor memory"; several are joined by
+    "and".
+    """
+
+    by_shared: int
+    by_registers: int
+    by_threads: int
+    by_tensor_memory: int | None
+    blocks: int
+    limiter: str
+
+
+def occupancy(report: Report, gpu: GPU) -> Occupancy:
+    """How many blocks of this kernel one multiprocessor of `gpu` holds."""
+    warps = report.options.warps
+    shared = -(-report.shared_bytes // SHARED_UNIT) * SHARED_UNIT
+    per_warp = -(-max(report.registers, 1) * WARP // REGISTER_UNIT) * REGISTER_UNIT
+    warps_held = gpu.regfile_sm // 4 // SCHEDULERS // per_warp * SCHEDULERS
+    limits = {
+        "shared memory": gpu.smem_sm // (shared + gpu.smem_reserved)
+        if report.shared_bytes <= gpu.smem_block
+        else 0,
+        "registers": warps_held // warps,
+        "threads": min(gpu.max_threads_sm // (warps * WARP), gpu.max_blocks_sm),
+    }
+    if warps * WARP > MOST_THREADS:
+        limits["threads"] = 0
+    if report.tensor_columns:
+        limits["tensor memory"] = TENSOR_COLUMNS // report.tensor_columns
+    blocks = min(limits.values())
+    return Occupancy(
+        limits["shared memory"],
+        limits["registers"],
+        limits["threads"],
+        limits.get("tensor memory"),
+        blocks,
+        " and ".join(name for name, held in limits.items() if held == blocks),
+    )
+
+
+def launches(report: Report, gpu: GPU) -> bool:
+    """Whether the GPU takes a block of this kernel: shared memory, tensor memory and threads within its
+    limits."""
+    return (
+        report.shared_bytes <= gpu.smem_block
+        and report.tensor_columns <= TENSOR_COLUMNS
+        and report.options.warps * WARP <= MOST_THREADS
+    )
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """One change that makes a kernel launch, checked by compiling it. option, value: the change. text: as in
+    "Bc=128" or "one stage". report: of the changed kernel."""
+
+    option: str
+    value: int
+    text: str
+    report: Report
+
+
+def search(options: Options, gpu: GPU) -> Generator[Options, Report | None, tuple[Suggestion, ...]]:
+    """Changes of one option that make the kernel launch, as a coroutine that asks for reports.
+
+    It yields options and is sent their report (None: there is none); it returns at most one suggestion
+    each for Bc and stages, and one for Br only if neither helps. Largest value first, so that a suggestion is the
+    smallest change that works.
+    """
+    found: list[Suggestion] = []
+    smaller = [side for side in reversed(SIDES) if side < options.Bc]
+    fewer = list(range(options.stages - 1, 0, -1))
+    lower = [side for side in reversed(SIDES) if side < options.Br]
+    for option, values in (("Bc", smaller), ("stages", fewer), ("Br", lower)):
+        if option == "Br" and found:
+            break
+        for value in values:
+            report = yield options.with_(**{option: value})
+            if report is not None and launches(report, gpu):
+                found.append(Suggestion(option, value, _change(option, value), report))
+                break
+    return tuple(found)
+
+
+def suggestions(
+    options: Options, gpu: GPU, ask: Callable[[Options], Report | None]
+) -> tuple[Suggestion, ...]:
+    """`search`, with reports from a plain function."""
+    asking = search(options, gpu)
+    try:
+        wanted = next(asking)
+        while True:
+            wanted = asking.send(ask(wanted))
+    except StopIteration as end:
+        return end.value
+
+
+def _change(option: str, value: int) -> str:
+    if option == "stages":
+        return f"{NUMBERS[value]} stage" + ("" if value == 1 else "s")
+    return f"{option}={value}"
+
+
+def sentence(report: Report, gpu: GPU, found: tuple[Suggestion, ...] | None = None) -> str:
+    """The verdict in words: does it launch, how many blocks fit, what spills.
+
+    found: from `suggestions`, for a kernel that does not launch; None leaves advice out, an empty tuple says that
+    no single change helps.
+    """
+    whose = with_article(short_name(gpu))
+    if not launches(report, gpu):
+        return f"{_refused(report, gpu, whose)}{_advice(found)}"
+    held = occupancy(report, gpu)
+    several = "block" if held.blocks == 1 else "blocks"
+    text = (
+        f"needs {exact_bytes(report.shared_bytes)}, {whose} block has {exact_bytes(gpu.smem_block)}: it launches, "
+        f"{held.blocks} {several} on a multiprocessor "
+        f"(set by {held.limiter})"
+    )
+    return text + spill_sentence(report)
+
+
+def _refused(report: Report, gpu: GPU, whose: str) -> str:
+    if report.shared_bytes > gpu.smem_block:
+        needs, has = exact_bytes(report.shared_bytes), exact_bytes(gpu.smem_block)
+        return f"needs {needs}, {whose} block has {has}: it would not launch"
+    if report.tensor_columns > TENSOR_COLUMNS:
+        return (
+            f"needs {report.tensor_columns:,} columns of tensor memory, {whose} multiprocessor has "
+            f"{TENSOR_COLUMNS}: it would not launch"
+        )
+    return f"needs {report.options.warps * WARP:,} threads, a block has at most {MOST_THREADS:,}: it would not launch"
+
+
+def _advice(found: tuple[Suggestion, ...] | None) -> str:
+    if found is None:
+        return ""
+    if not found:
+        return "; no smaller Br, Bc or number of stages alone would help"
+    advice = "; try " + " or ".join(one.text for one in found)
+    spilling = [one for one in found if one.report.stack_bytes]
+    if spilling:
+        parts = (
+            f"with {one.text} registers spill {exact_bytes(one.report.stack_bytes)} a thread"
+            for one in spilling
+        )
+        advice += " (" + ", ".join(parts) + ")"
+    return advice
+
+
+def spill_sentence(report: Report) -> str:
+    """What registers spill, to follow another clause: "; registers spill 144 B a thread ...", or ""."""
+    if not report.stack_bytes:
+        return ""
+    return (
+        f"; registers spill {exact_bytes(report.stack_bytes)} a thread, through "
+        f"{report.spill_instructions:,} loads and stores of local memory in the code"
+    )
