@@ -16,6 +16,7 @@ class Bar(JSComponent):
     plates = param.List(doc="One dict a plate: slug, name, numeral.")
     current = param.String(doc="Slug of the plate on show.")
     theme = param.Selector(default="light", objects=["light", "dark"])
+    presenting = param.Boolean(False, doc="Whether the page is enlarged for a projector.")
     words = param.Dict(doc="Labels of the tools.")
 
     _esm = STATIC / "bar.js"

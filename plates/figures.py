@@ -12,8 +12,8 @@ from bokeh.plotting import figure
 from plates.theme import PALETTES, SANS
 
 FONT = SANS.replace('"', "'")
-BIG = "15px"  # labels in figures read at the back of a classroom
-SMALL = "13px"
+BIG, SMALL = 15, 13  # px: direct labels, axes
+PROJECTOR = 1.4  # how much larger texts in figures are while presenting
 
 
 class Themed:
@@ -22,6 +22,8 @@ class Themed:
     def __init__(self, theme: str) -> None:
         self.theme = theme
         self._roles: list[tuple[Model, str, str]] = []
+        self._sizes: list[tuple[Model, str, float]] = []
+        self._factor = 1.0
 
     @property
     def palette(self) -> dict[str, str]:
@@ -34,6 +36,19 @@ class Themed:
             self._roles.append((model, name, role))
             setattr(model, name, self.palette[role])
         return model
+
+    def size(self, model: Model, **sizes: float) -> Model:
+        """Give text sizes of ``model`` in px, e.g. ``text_font_size=15``, which grow while presenting; returns it."""
+        for name, px in sizes.items():
+            self._sizes.append((model, name, px))
+            setattr(model, name, f"{px * self._factor:g}px")
+        return model
+
+    def present(self, on: bool) -> None:
+        """Enlarge all texts for a projector, or set them back."""
+        self._factor = PROJECTOR if on else 1.0
+        for model, name, px in self._sizes:
+            setattr(model, name, f"{px * self._factor:g}px")
 
     def apply(self, theme: str) -> None:
         """Recolour everything for ``theme``."""
@@ -100,7 +115,7 @@ def chart(
         axis.axis_label = label
         axis.axis_label_text_font = axis.major_label_text_font = FONT
         axis.axis_label_text_font_style = "normal"
-        axis.axis_label_text_font_size = axis.major_label_text_font_size = SMALL
+        themed.size(axis, axis_label_text_font_size=SMALL, major_label_text_font_size=SMALL)
         axis.minor_tick_line_color = axis.major_tick_line_color = None
         axis.axis_line_color = None
         colour(axis, axis_label_text_color="muted", major_label_text_color="muted")
@@ -137,8 +152,9 @@ def label(
     themed: Themed, fig, text: str, role: str, *, x: float = 0, y: float = 0, bold: bool = False, **options
 ) -> Label:
     """Add a direct label at data position (x, y) in the colour of ``role``; returns it to be moved and reworded."""
-    options = {"text_font_size": BIG, **options}
+    px = float(str(options.pop("text_font_size", BIG)).removesuffix("px"))
     item = Label(x=x, y=y, text=text, text_font=FONT, text_font_style="bold" if bold else "normal", **options)
+    themed.size(item, text_font_size=px)
     themed.colour(item, text_color=role)
     fig.add_layout(item)
     return item
@@ -159,7 +175,8 @@ def label_zone(fig, last: float, pixels: int) -> None:
         grid.cross_bounds = (1, last)
     code = """
     const w = fig.inner_width
-    if (w > 2 * pixels) fig.x_range.end = last * Math.pow(last / fig.x_range.start, pixels / (w - pixels))
+    const room = w > 1000 ? 1.5 * pixels : pixels  // wide enough to be presenting with larger names
+    if (w > 2 * room) fig.x_range.end = last * Math.pow(last / fig.x_range.start, room / (w - room))
     """
     callback = CustomJS(args={"fig": fig, "last": last, "pixels": pixels}, code=code)
     fig.js_on_change("inner_width", callback)

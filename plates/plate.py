@@ -114,6 +114,11 @@ class Plate:
         with pn.io.hold():
             self.themed.apply(self.settings.theme)
 
+    def present(self, on: bool) -> None:
+        """Enlarge the texts in the figures for a projector, or set them back."""
+        with pn.io.hold():
+            self.themed.present(on)
+
     # Helpers for subclasses -----------------------------------------------------------------------------
 
     def _pane(self, name: str) -> pn.pane.HTML:

@@ -93,6 +93,7 @@ class Atlas:
         names = [*RESETTABLE, "plate", "theme"]
         self.settings.param.watch(self._on_settings, names)
         self.bar.param.watch(lambda event: self.settings.param.update(theme=event.new), "theme")
+        self.bar.param.watch(self._on_present, "presenting")
         for plate in self.plates.values():
             if plate.local is not None:
                 plate.local.param.watch(self._on_local, [n for n in plate.local.param if n != "name"])
@@ -168,6 +169,10 @@ class Atlas:
                 theme=self.settings.theme,
                 lang="zh-Hans" if self.settings.lang == "zh" else self.settings.lang,
             )
+
+    def _on_present(self, event) -> None:
+        for plate in self.plates.values():
+            plate.present(event.new)
 
     def _show_notes(self, notes: list[str]) -> None:
         items = "".join(f'<div class="note">{pn.util.escape(n)}</div>' for n in notes[:6])

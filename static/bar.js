@@ -37,11 +37,13 @@ export function render({ model, el }) {
   controls.className = "narrow"
   controls.setAttribute("aria-expanded", root.classList.contains("controls-open"))
   const present = tool(model.words.present, () => {
-    const on = root.classList.toggle("presenting")
-    present.setAttribute("aria-pressed", on)
-    window.dispatchEvent(new Event("resize"))
+    model.presenting = !model.presenting
   })
-  present.setAttribute("aria-pressed", root.classList.contains("presenting"))
+  const stage = () => {
+    root.classList.toggle("presenting", model.presenting)
+    present.setAttribute("aria-pressed", model.presenting)
+    window.dispatchEvent(new Event("resize"))
+  }
   const copy = tool(model.words.copy, async () => {
     window.dispatchEvent(new Event("atlas:settle"))
     try {
@@ -62,6 +64,8 @@ export function render({ model, el }) {
   }
   draw()
   dress()
+  stage()
+  model.on("presenting", stage)
   model.on("current", draw)
   model.on("plates", draw)
   model.on("theme", dress)

@@ -60,3 +60,14 @@ def test_colours_follow_the_theme_and_back():
 def test_a_log_axis_refuses_zero(x):
     with pytest.raises(ValueError, match="expected a rising positive range for x"):
         figures.chart(figures.Themed("light"), x=x, y=(1, 2), x_label="x", x_log=True)
+
+
+def test_presenting_enlarges_every_text_and_sets_it_back():
+    themed = figures.Themed("light")
+    fig = figures.chart(themed, x=(1, 10), y=(1, 10), x_label="x")
+    name = figures.label(themed, fig, "standard", "standard")
+    themed.present(True)
+    assert name.text_font_size == f"{figures.BIG * figures.PROJECTOR:g}px"
+    assert fig.xaxis[0].major_label_text_font_size == f"{figures.SMALL * figures.PROJECTOR:g}px"
+    themed.present(False)
+    assert name.text_font_size == f"{figures.BIG}px"
