@@ -129,6 +129,8 @@ class Atlas:
             self._write(push=False, top=False)
             return
         values, notes = self._read(search)
+        if kind == "follow" and values.get("plate", self.settings.plate) != self.settings.plate:
+            values.setdefault("step", None)  # another plate has steps of its own
         if kind == "follow" and "lang" in values and values["lang"] != self.settings.lang:
             notes = [*notes, self._words["reload"]]
             values.pop("lang")

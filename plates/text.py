@@ -75,6 +75,17 @@ def sections(slug: str, lang: str = "en") -> dict[str, str]:
     return found
 
 
+@lru_cache
+def labels(slug: str, lang: str = "en", name: str = "words") -> dict[str, str]:
+    """Return the ``key: text`` lines of section ``name``: labels of pictures. English for those ``lang`` lacks."""
+
+    def pairs(language: str) -> dict[str, str]:
+        lines = sections(slug, language)[name].splitlines()
+        return dict(line.split(": ", 1) for line in lines if ": " in line)
+
+    return {**pairs("en"), **pairs(lang)}
+
+
 @lru_cache(maxsize=512)
 def _template(source: str) -> jinja2.Template:
     return _jinja.from_string(source)
