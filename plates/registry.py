@@ -3,5 +3,6 @@
 from plates.plate import Plate
 from plates.softmax import Softmax
 from plates.traffic import Traffic
+from plates.wall import Wall
 
-PLATES: list[type[Plate]] = [Traffic, Softmax]
+PLATES: list[type[Plate]] = [Wall, Traffic, Softmax]

@@ -83,5 +83,5 @@ def test_the_longest_sequence_fits_and_the_next_does_not(capacity, H, dtype):
 def test_wrong_values_say_what_was_expected_and_got():
     with pytest.raises(ValueError, match="expected 0 bytes or more; got -1"):
         round_trips.longest(-1, Problem())
-    with pytest.raises(ValueError, match="expected one of .*; got 'sideways'"):
+    with pytest.raises(ValueError, match=r"expected one of .*; got 'sideways'"):
         round_trips.Trip("S", "sideways", 1, 2, "")

@@ -1,0 +1,107 @@
+"""The picture of standard attention's trips: the whole story is sent once and played in the browser."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import param
+from panel.custom import JSComponent
+
+from plates.text import static
+from workshop import hierarchy, round_trips, units
+from workshop.hardware import GPU
+from workshop.problem import Problem
+
+
+class Trips(JSComponent):
+    """Draws the trips of `workshop.round_trips` between memory and chip, whole at rest, one by one when played.
+
+    ``step`` is how many trips are done when the play rests, 0 to all: written by the browser after a step, a pause
+    or a drag, and by Python to jump. A value past the end is taken as the end.
+    """
+
+    data = param.Dict(doc="What to draw, from `picture`; replacing it draws anew.")
+    step = param.Integer(0, doc="Trips done at rest.")
+    words = param.Dict(doc="Labels, by key.")
+
+    _esm = static("wall.js")
+    _stylesheets: ClassVar[list[str]] = [static("wall.css")]
+
+
+def picture(found: tuple[round_trips.Pass, ...], problem: Problem, gpu: GPU, words: dict[str, str]) -> dict:
+    """Return what the picture draws: trips with bytes and sentences, passes, the matrices and the chip.
+
+    Sizes are those of one head, except that the whole chip stands on the other side.
+    """
+    every, so_far = round_trips.trips(found), round_trips.running(found)
+    owner = [k for k, item in enumerate(found) for _ in item.trips]
+    square = problem.N**2 * problem.element_bytes
+    level = {item.slug: item for item in hierarchy.levels(gpu)}
+    shared, memory = level["shared"], level["memory"]
+
+    def trip(k: int) -> dict:
+        item = every[k]
+        seconds = units.seconds(item.bytes / gpu.bandwidth)
+        way = words["out" if item.direction == "write" else "in"]
+        values = {"n": k + 1, "tensor": item.tensor, "way": way, "bytes": units.bytes_(item.bytes)}
+        return {
+            "tensor": item.tensor,
+            "write": item.direction == "write",
+            "square": item.square,
+            "pass": owner[k],
+            "bytes": item.bytes,
+            "text": units.bytes_(item.bytes),
+            "short": f"{item.tensor} {way}",
+            "total": so_far[k],
+            "total_text": units.bytes_(so_far[k]),
+            "label": words["this_trip"].format(tensor=item.tensor, way=way, seconds=seconds),
+            "say": words["say_trip"].format(
+                **values, why=words.get(f"why_{found[owner[k]].slug}_{item.tensor}", item.why)
+            ),
+        }
+
+    total = units.bytes_(so_far[-1])
+    share = units.percent(round_trips.score_share(found))
+    facts = {"trips": len(every), "total": total, "share": share, "heads": units.count(problem.heads)}
+    last = found[-1].trips[0].tensor
+    return {
+        "N": problem.N,
+        "d": problem.d,
+        "trips": [trip(k) for k in range(len(every))],
+        "passes": [
+            {
+                "does": item.does,
+                "work": words["work"].format(
+                    flops=units.flops(item.flops), intensity=units.intensity(item.intensity)
+                ),
+            }
+            for item in found
+        ],
+        "square": {"bytes": square, "text": units.bytes_(square)},
+        "memory": [
+            {"strips": ["Q", "K"], "square": "S", "note": words["note_S"].format(N=units.count(problem.N))},
+            {"strips": ["V", "O"], "square": "P", "note": words[f"note_{'P' if last == 'P' else 'dropped'}"]},
+        ],
+        "hbm": {
+            "title": words["hbm"].format(kind=gpu.memory_kind),
+            "note": f"{units.bytes_(memory.total)}, {units.rate_bytes(gpu.bandwidth)}",
+        },
+        "chip": {
+            "title": words["chip"],
+            "note": words["chip_note"].format(pieces=units.count(shared.pieces)),
+            "bytes": shared.total,
+            "pieces": shared.pieces,
+            "lines": [
+                words["cell"].format(each=units.binary(shared.each)),
+                words["cells"].format(total=units.binary(shared.total)),
+            ],
+        },
+        "nothing": units.bytes_(0),
+        "total_text": total,
+        "before": words["before"].format(**facts),
+        "after": words["after"].format(**facts),
+        "strip": words["strip"].format(**facts),
+        "spoken": words["spoken"].format(
+            **facts, list="; ".join(f"{t.tensor} {t.direction}, {units.bytes_(t.bytes)}" for t in every)
+        ),
+    }
