@@ -122,6 +122,18 @@ def test_no_table_passes_on_what_ncu_said():
         parse("==ERROR== Failed to initialize the profiler: LibraryNotLoaded\n")
 
 
+def test_a_backward_pass_on_another_thread_belongs_to_the_call_before_it():
+    text = table(
+        [(5, 0, "forward", {"dram_read": "1"}), (9, 9, "backward", {"dram_read": "2"}), (5, 1, "forward", {})]
+    )
+    outside = text.replace(f"<default domain>:{range_name(9, 9)}:none", "")
+    assert [(k.case, k.launch, k.kernel) for k in parse(outside)] == [
+        (5, 0, "forward"),
+        (5, 0, "backward"),
+        (5, 1, "forward"),
+    ]
+
+
 def test_rows_without_a_range_are_not_guessed_at():
     text = table([(0, 0, "k", {})]).replace(range_name(0, 0), "something else")
     with pytest.raises(CountersRefused, match="NVTX"):

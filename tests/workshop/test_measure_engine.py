@@ -118,6 +118,13 @@ def test_a_second_run_measures_only_what_is_missing(tmp_path, calls):
     assert {case.N for case in calls[before:]} == {2048}
 
 
+def test_a_case_of_two_batches_is_measured_once(tmp_path, calls):
+    case = Case("teaching", **TILE)
+    session(tmp_path).run([batch(case, Case("fast")), batch(case)])
+    assert len(read(tmp_path / "made.csv").where(provider="teaching", metric="time")) == 1
+    assert calls.count(case) == 2, "once to compile, once to measure"
+
+
 def test_a_figure_of_another_kind_or_tile_does_not_count_as_done(tmp_path, calls):
     made = session(tmp_path)
     made.run([batch(Case("teaching", **TILE))])

@@ -26,9 +26,9 @@ def test_a_case_is_keyed_by_the_columns_of_a_recording():
     assert tuple(Case("fast").record()) == CASE_COLUMNS
 
 
-def test_no_case_is_planned_twice_in_one_batch_kind():
-    seen = [(batch.kind, case) for batch, case in everything()]
-    assert len(seen) == len(set(seen))
+def test_no_case_is_planned_twice_in_a_batch():
+    for batch in plan(counters=True):
+        assert len(batch.cases) == len(set(batch.cases)), batch.name
 
 
 def test_only_known_providers_and_only_the_teaching_kernel_is_told_its_tile():
@@ -64,12 +64,12 @@ def test_the_sweep_has_every_tile_and_those_that_cannot_launch():
 
 
 def test_counters_cover_both_sides_of_the_caches_edge_and_several_heads():
-    core, further = counter_cases()
+    core, further, limits = counter_cases()
     assert core[0] == Case("standard", N=4096, d=128)
     shapes = {(c.N, c.heads, c.Br) for c in core + further if c.provider == "teaching"}
     assert {(4096, 32, 16), (4096, 32, 64), (4096, 32, 128), (LONG, 1, 64), (2 * LONG, 1, 128)} <= shapes
     assert {(65536, heads, 64) for heads in (1, 2, 4, 8)} <= shapes
-    assert len(set(core + further)) == len(core + further)
+    assert len(set(core + further + limits)) == len(core + further + limits)
 
 
 def test_without_counters_nothing_needs_ncu_and_quick_is_a_part():

@@ -10,15 +10,21 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
+
+from workshop.recordings.schema import read_rows
 
 from . import count, counters
+from .machine import Origin
 from .measure import (
     CONTEXT_LOST,
     ContextLost,
@@ -58,6 +64,12 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--commit", help="commit of this code where .git is absent (or set WORKSHOP_COMMIT)")
     p.add_argument("--retry", action="store_true", help="try skipped and failed cases again")
     p.add_argument(
+        "--keep", type=Path, metavar="DIR", help="keep the tables that ncu wrote, with their cases"
+    )
+    p.add_argument(
+        "--read-ncu", type=Path, metavar="FILE", help="read a kept table into FILE's recording and stop"
+    )
+    p.add_argument(
         "--tests", type=Path, metavar="LOG", help="put the summary of this pytest log into the JSON and stop"
     )
     p.add_argument("--child", choices=("time", "counters", "compile"), help=argparse.SUPPRESS)
@@ -73,6 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _child(args)
     if args.tests:
         return _attach_tests(args)
+    if args.read_ncu:
+        return _read_table(args)
     try:
         batches = _chosen(args)
     except ValueError as error:
@@ -226,9 +240,8 @@ class Supervisor:
                 arguments = self._arguments("counters", [Batch(batch.name, batch.kind, tuple(cases))])
                 process = subprocess.Popen(counters.command(log, arguments, counters.find_ncu()), cwd=ROOT)
                 status = self._watched(process)
-                keep = os.environ.get("WORKSHOP_KEEP_NCU")
-                if keep and log.exists():
-                    Path(keep, f"ncu-{batch.name.replace(' ', '-')}.csv").write_bytes(log.read_bytes())
+                if self.args.keep and log.exists():
+                    _keep(self.args.keep, batch.name, log, cases)
                 session = Session(self.out, session.bench, deadline=self.deadline)
                 found = count.collect(log, cases, session) if log.exists() else 0
                 print(f"counters of {found} of {len(cases)} cases read", file=sys.stderr)
@@ -242,8 +255,6 @@ class _Named:
     """Enough of a bench to write rows in the parent: the machine's name and versions, asked of a child."""
 
     def __init__(self, args):
-        from .machine import Origin
-
         ask = (
             "import json; from workshop.kernels import machine; "
             f"print(json.dumps(vars(machine.origin({args.device!r}, {args.commit!r}))))"
@@ -280,6 +291,31 @@ def _read_cases(path: Path) -> Iterator[Batch]:
     for entry in json.loads(path.read_text(encoding="utf-8")):
         yield Batch(entry["name"], entry["kind"], tuple(Case(**case) for case in entry["cases"]))
     path.unlink()
+
+
+def _keep(folder: Path, name: str, log: Path, cases: Sequence[Case]) -> None:
+    """Copy ncu's table, and the cases its ranges count, to a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"ncu-{name.replace(' ', '-')}.csv"
+    shutil.copy2(log, kept)
+    kept.with_suffix(".json").write_text(json.dumps([case.record() for case in cases]), encoding="utf-8")
+
+
+def _read_table(args) -> int:
+    """Read a kept table into the recording of the run that made it, as that run would have; its rows carry
+    the machine and versions of the rows already there, and the time the table was written."""
+    rows = read_rows(args.out)
+    cases = [
+        Case(**case) for case in json.loads(args.read_ncu.with_suffix(".json").read_text(encoding="utf-8"))
+    ]
+    last = rows[-1]
+    named = SimpleNamespace(origin=Origin(last.gpu, last.driver, last.torch, last.triton, last.commit))
+    written = datetime.fromtimestamp(args.read_ncu.stat().st_mtime, UTC)
+    found = count.collect(
+        args.read_ncu, cases, Session(args.out, named), written.strftime("%Y-%m-%dT%H:%M:%SZ")
+    )
+    print(f"counters of {found} of {len(cases)} cases read", file=sys.stderr)
+    return 0
 
 
 def _attach_tests(args) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from . import counters
-from .measure import Session
+from .measure import SIGN, Session, done_key
 from .plan import Case, does_not_fit
 from .providers import make_call, tensors
 from .timing import Spread
@@ -53,7 +53,7 @@ def _profiled(torch, index: int, case: Case, session: Session) -> None:
     torch.cuda.profiler.stop()
 
 
-def collect(log: Path, cases: Sequence[Case], session: Session) -> int:
+def collect(log: Path, cases: Sequence[Case], session: Session, when: str | None = None) -> int:
     """Write the figures of ncu's table, and its kernels into the JSON; returns how many cases had figures.
 
     Raises:
@@ -64,7 +64,10 @@ def collect(log: Path, cases: Sequence[Case], session: Session) -> int:
         by_case[counted.case][counted.launch].append(counted)
     for index, launches in sorted(by_case.items()):
         sums = [counters.figures(kernels) for _, kernels in sorted(launches.items())]
-        session.write(cases[index], {metric: Spread.of(s[metric] for s in sums) for metric in sums[0]})
+        if done_key(cases[index], SIGN["counters"]) in session.done:
+            continue
+        session.write(cases[index], {metric: Spread.of(s[metric] for s in sums) for metric in sums[0]}, when)
+        session.sidecar.answered("counters", cases[index])
         session.sidecar.add_kernels(
             [
                 {

@@ -13,7 +13,7 @@ import io
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,24 +124,27 @@ def parse(text: str) -> list[Counted]:
         raise CountersRefused(f"ncu printed no table; it said: {said[-400:]}")
     table = [line for line in lines[start:] if line.startswith('"')]
     header, units, *rows = csv.reader(io.StringIO("\n".join(table)))
-    return [_counted(header, units, row) for row in rows]
+    return list(_counted(header, units, rows))
 
 
-def _counted(header: Sequence[str], units: Sequence[str], row: Sequence[str]) -> Counted:
-    cells = dict(zip(header, row, strict=True))
+def _counted(header: Sequence[str], units: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[Counted]:
     unit = dict(zip(header, units, strict=True))
-    found = next((match for cell in row if (match := _RANGE.search(cell))), None)
-    if found is None:
-        raise CountersRefused("ncu's table names no NVTX range, so its rows cannot be told apart")
-    counters = {}
-    for name, metric in NCU.items():
-        text = cells.get(metric, "").replace(",", "")
-        try:
-            value = float(text)
-        except ValueError:
-            continue  # "n/a": this chip does not have the counter
-        counters[name] = value * (1e-9 if unit[metric] in ("ns", "nsecond") else 1)
-    return Counted(int(found[1]), int(found[2]), cells["Kernel Name"], counters)
+    range_of_call = None
+    for row in rows:
+        # torch launches a backward pass from a thread of its own, which is outside the range; its kernels come
+        # right after the forward kernels of their call, so they belong to the last range seen.
+        range_of_call = next((match for cell in row if (match := _RANGE.search(cell))), range_of_call)
+        if range_of_call is None:
+            raise CountersRefused("ncu's table names no NVTX range, so its rows cannot be told apart")
+        cells = dict(zip(header, row, strict=True))
+        counters = {}
+        for name, metric in NCU.items():
+            try:
+                value = float(cells.get(metric, "").replace(",", ""))
+            except ValueError:
+                continue  # "n/a": this chip does not have the counter
+            counters[name] = value * (1e-9 if unit[metric] in ("ns", "nsecond") else 1)
+        yield Counted(int(range_of_call[1]), int(range_of_call[2]), cells["Kernel Name"], counters)
 
 
 def figures(kernels: Iterable[Counted]) -> dict[str, float]:

@@ -20,7 +20,7 @@ LONG = 131072
 SDPA = ("sdpa-cudnn", "sdpa-flash", "sdpa-efficient")
 #: Tile (Br, Bc, warps, stages) the teaching kernel is timed with against N, by head size: the winner of the
 #: tile sweep.
-TEACHING_TILES = {64: (128, 64, 8, 3), 128: (128, 128, 8, 3), 256: (128, 64, 8, 2)}
+TEACHING_TILES = {64: (128, 64, 8, 4), 128: (128, 64, 4, 2), 256: (64, 64, 4, 2)}
 SWEEP_ROWS = (16, 32, 64, 128, 256)
 
 
@@ -139,8 +139,7 @@ def sweep(d: int, N: int = 4096) -> tuple[Case, ...]:
 
 
 def deeper(d: int, N: int = 4096) -> tuple[Case, ...]:
-    """Tiles worth more or fewer stages than the sweep's two; the one that is timed against N is left to that
-    batch."""
+    """Tiles worth more or fewer stages than the sweep's two."""
     sides = (
         ((64, 64), (64, 128), (128, 32), (128, 64), (128, 128), (256, 64))
         if d <= 128
@@ -148,11 +147,10 @@ def deeper(d: int, N: int = 4096) -> tuple[Case, ...]:
     )
     tiles = [(Br, Bc, warps) for Br, Bc in sides for warps in (4, 8)]
     stages = (1, 3, 4) if d <= 128 else (1, 2, 3)
-    every = [(Br, Bc, warps, n) for Br, Bc, warps in tiles for n in stages]
     return tuple(
         Case("teaching", N=N, d=d, Br=Br, Bc=Bc, warps=warps, stages=n)
-        for Br, Bc, warps, n in every
-        if (Br, Bc, warps, n) != TEACHING_TILES[d]
+        for Br, Bc, warps in tiles
+        for n in stages
     )
 
 
@@ -209,7 +207,24 @@ def counter_cases() -> tuple[tuple[Case, ...], tuple[Case, ...]]:
         Case("fast", "forward+backward"),
         Case("sdpa-flash", "forward+backward"),
     )
-    return core, further
+    limits = (
+        # four blocks of 64 rows on a multiprocessor, at d=64: longer, shorter, wider, deeper
+        *(_one_tile(N, 1, 64, 64, d=64) for N in (LONG, 4 * LONG)),
+        _one_tile(2 * LONG, 1, 64, 128, d=64),
+        _one_tile(2 * LONG, 1, 128, 64, d=64, warps=8),
+        _one_tile(LONG, 1, 16, 64),
+        _one_tile(LONG, 1, 64, 32),
+        _one_tile(LONG, 1, 64, 128),
+        # the edge of the cache, finer, and the other head size there
+        *(_one_tile(N, 1, 64, 64) for N in (40960, 57344)),
+        *(_one_tile(N, 1, 128, 64, d=64) for N in (65536, 81920, 98304, LONG)),
+        # many heads on each side of it
+        *(_one_tile(16384, heads, 64, 64) for heads in (4, 16)),
+        _one_tile(65536, 16, 128, 64, warps=8),
+        _one_tile(2 * LONG, 2, 128, 64, d=64),
+        _one_tile(LONG, 4, 128, 64, d=64),
+    )
+    return core, further, limits
 
 
 def _errors() -> tuple[Case, ...]:
@@ -243,7 +258,7 @@ def plan(quick: bool = False, counters: bool = False) -> tuple[Batch, ...]:
     """
     every = ("standard", "teaching", "fast", *SDPA)
     trained = ("standard", "fast", *SDPA)
-    core, further = counter_cases()
+    core, further, limits = counter_cases()
     if quick:
         batches = [
             Batch("machine", "machine"),
@@ -263,6 +278,7 @@ def plan(quick: bool = False, counters: bool = False) -> tuple[Batch, ...]:
             Batch("counters", "counters", core),
             Batch("errors", "error", _errors()),
             Batch("further counters", "counters", further),
+            Batch("limits of the counters", "counters", limits),
             Batch("stages", "time", deeper(128) + deeper(64) + deeper(256)),
             Batch("long", "time", tuple(_grid(every, (128, 64), (LONG,), **eight))),
             Batch("wide", "time", tuple(_grid(every, (256,), SEQUENCES))),

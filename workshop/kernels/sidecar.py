@@ -46,6 +46,11 @@ class Sidecar:
             (e["what"], e["case"]) == wanted for k in ("refused", "skipped", "failed") for e in self.data[k]
         )
 
+    def answered(self, what: str, case: Case) -> None:
+        """Drop the notes of a case that has its figure after all."""
+        for kind in ("skipped", "failed"):
+            self.data[kind] = [e for e in self.data[kind] if (e["what"], e["case"]) != (what, case.record())]
+
     def forget_failures(self) -> None:
         """Drop skips and failures, so that a resumed run tries them again; refusals are facts and stay."""
         self.set(skipped=[], failed=[])
