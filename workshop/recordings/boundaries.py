@@ -1,0 +1,148 @@
+"""Model beside counter at every boundary of the memory hierarchy, for a case that a recording counted.
+
+From the chip outwards: what arrives in L1 and shared memory is `tiled`; what DRAM gives is `compulsory` while the K and
+V of the heads in flight stay in the L2, and `waves` once those of one head alone do not fit. Between the two lies an
+edge where neither holds, and nothing is claimed. The thresholds are read off the H200's own recording.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workshop.problem import Problem, Tile
+from workshop.traffic import ledger
+
+from . import CASE_COLUMNS, Recording, Row
+
+#: Shares of the reported L2. An H200's L2 is two halves, each a cache for the multiprocessors next to it, so data that
+#: all of them read is held twice: `waves` begins where K and V of a head pass one half. `compulsory` ends before,
+#: because Q, O and other blocks' progress want room too.
+COMPULSORY_UP_TO, WAVES_FROM = 0.30, 0.50
+#: Bars of the claims: relative difference of counter and model.
+BARS = {"L1": 0.01, "DRAM": 0.10}
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """One boundary of one case, bytes read across it by one call, all heads.
+
+    level: "L1", "L2" or "DRAM". counted, low, high: median, 20th and 80th percentile. model: name in
+    `workshop.traffic.MODELS`, or None where no model here speaks of that boundary; modelled: its bytes.
+    claimed: whether the product says that the two agree, within `BARS`. sentence: why, or why not.
+    """
+
+    level: str
+    counted: float
+    low: float
+    high: float
+    model: str | None
+    modelled: float | None
+    claimed: bool
+    sentence: str
+
+    @property
+    def residual(self) -> float | None:
+        """(counted - modelled) / modelled; None without a model."""
+        return None if self.modelled is None else self.counted / self.modelled - 1
+
+
+def counted_cases(recording: Recording, provider: str = "teaching") -> tuple[Row, ...]:
+    """One row for each case whose counters were read."""
+    return recording.where(metric="dram-read", provider=provider).rows
+
+
+def counters_of(recording: Recording, row: Row) -> dict[str, float]:
+    """Counters of the case's largest kernel, one launch, by the names of `workshop.kernels.counters.NCU`.
+
+    Raises:
+        ValueError: the recording has none for this case.
+    """
+    case = {name: getattr(row, name) for name in CASE_COLUMNS}
+    kernels = [k["counters"] for k in recording.kernels if k["case"] == case and k["launch"] == 0]
+    if not kernels:
+        raise ValueError(f"expected counters of {case} in {recording.name}, got none")
+    return max(kernels, key=lambda counters: counters["duration"])
+
+
+def resident_blocks(recording: Recording, row: Row) -> int:
+    """Blocks of the case's kernel that the whole GPU holds at once, as the profiler derives it from registers, shared
+    memory and warps."""
+    counters = counters_of(recording, row)
+    per_sm = min(counters[f"blocks_by_{what}"] for what in ("registers", "shared", "warps"))
+    return recording.device["sms"] * int(per_sm)
+
+
+def wave_passes(Tr: int, resident: int, heads: int) -> int:
+    """How often K and V of a head are read from DRAM, summed over the heads.
+
+    Q blocks start in order, head after head, `resident` at a time. Each such wave walks over K and V of every head it
+    has blocks of, so a wave that straddles two heads reads both: ceil(heads Tr / resident) + heads - 1 passes, less
+    one for each head that begins with a wave. For one head this is ceil(Tr / resident).
+    """
+    return sum(((h + 1) * Tr - 1) // resident - h * Tr // resident + 1 for h in range(heads))
+
+
+def boundaries(recording: Recording, row: Row) -> tuple[Boundary, ...]:
+    """L1, L2 and DRAM of one counted case of the teaching kernel, forward.
+
+    Args:
+        row: any row of the case, for instance one of `counted_cases`.
+    Raises:
+        ValueError: the recording did not count this case.
+    """
+    problem = Problem(N=row.N, d=row.d, H=row.heads, B=row.batch, dtype=row.dtype, causal=row.causal)
+    tile = Tile(Br=row.Br, Bc=row.Bc)
+    size = problem.heads * problem.element_bytes
+    tiled = ledger("tiled", problem, tile).reads * size
+    l1 = _boundary(
+        recording, row, "L1", "l1-load", "tiled", tiled, True, "Q once, K and V once for each Q block"
+    )
+    l2 = _boundary(
+        recording,
+        row,
+        "L2",
+        "l2",
+        None,
+        None,
+        False,
+        "below L1's loads: neighbouring multiprocessors that ask for the same line can be answered by one read; "
+        "writes, spilled registers among them, are in it",
+    )
+    return l1, l2, _dram(recording, row, problem, tile)
+
+
+def _dram(recording: Recording, row: Row, problem: Problem, tile: Tile) -> Boundary:
+    resident, heads = resident_blocks(recording, row), problem.heads
+    Tr = -(-problem.N // tile.Br)
+    l2 = recording.device["l2_bytes"]
+    head = 2 * problem.N * problem.d * problem.element_bytes
+    in_flight = min(heads, -(-resident // Tr) + 1) if heads > 1 else 1
+    if in_flight * head <= COMPULSORY_UP_TO * l2:
+        reads = ledger("compulsory", problem, tile).reads * heads * problem.element_bytes
+        said = f"K and V of the {in_flight} heads in flight, {in_flight * head / 1e6:.1f} MB, stay in the L2"
+        if heads == 1:
+            said = f"K and V, {head / 1e6:.1f} MB, stay in the L2"
+        return _boundary(recording, row, "DRAM", "dram-read", "compulsory", reads, True, said)
+    passes = wave_passes(Tr, resident, heads)
+    reads = heads * head / 2 + passes * head
+    if problem.causal:
+        reads = ledger("waves", problem, tile).reads * heads * problem.element_bytes
+        said = "causal: blocks end at different times, so waves blur; the model is an upper estimate"
+        return _boundary(recording, row, "DRAM", "dram-read", "waves", reads, False, said)
+    if head < WAVES_FROM * l2:
+        said = (
+            f"at the L2's edge: K and V of a head, {head / 1e6:.1f} MB, are neither small nor large beside "
+            f"{l2 / 1e6:.1f} MB; DRAM lies between compulsory and waves"
+        )
+        return _boundary(recording, row, "DRAM", "dram-read", "waves", reads, False, said)
+    said = (
+        f"K and V of a head, {head / 1e6:.1f} MB, are read once for each wave of {resident} resident blocks: "
+        f"{passes} passes over {heads} {'head' if heads == 1 else 'heads'}"
+    )
+    return _boundary(recording, row, "DRAM", "dram-read", "waves", reads, True, said)
+
+
+def _boundary(recording, row, level, metric, model, modelled, claimed, sentence) -> Boundary:
+    case = {name: getattr(row, name) for name in CASE_COLUMNS}
+    figure = recording.one(**case, metric=metric)
+    return Boundary(level, figure.p50, figure.p20, figure.p80, model, modelled, claimed, sentence)
