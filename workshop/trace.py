@@ -75,10 +75,13 @@ def trace(
     causal: bool = False,
     order: str = "query-outer",
     dtype: str = "bf16",
+    skip_masked: bool = False,
 ) -> Trace:
     """Run and record tiled attention on `inputs`, N rows of d, with tiles of Br x Bc (short at the edges).
 
-    The arithmetic is float64; `dtype` sets the bytes an element takes. Raises ValueError naming the option.
+    The arithmetic is float64; `dtype` sets the bytes an element takes. Tiles above the causal diagonal are
+    never loaded; skip_masked: nor are those where the inputs' own mask leaves no score. Raises ValueError
+    naming the option.
     """
     if order not in ORDERS:
         raise ValueError(f"order: expected one of {', '.join(ORDERS)}; got {order!r}")
@@ -90,6 +93,8 @@ def trace(
     N, d = inputs.q.shape
     kinds = masks.kinds(N, Br, Bc, causal)
     tiles = _Tiles(inputs, Br, Bc, may_look(N, N, causal=causal, mask=inputs.mask))
+    if skip_masked:
+        kinds = tiles.kinds()
     recorder = _Recorder(DTYPE_BYTES[dtype])
     output, logsumexp = np.zeros((N, d)), np.full(N, -np.inf)
     recorder.step("start", stop=True)
@@ -124,6 +129,19 @@ class _Tiles:
 
     def length(self, block: slice) -> int:
         return block.stop - block.start
+
+    def kinds(self) -> np.ndarray:
+        """masks.SKIPPED, PARTIAL or FULL of every tile, looked up in the mask."""
+        return np.array(
+            [
+                [
+                    masks.FULL if live.all() else masks.PARTIAL if live.any() else masks.SKIPPED
+                    for live in (self.allowed[rows, keys] for keys in self.keys)
+                ]
+                for rows in self.rows
+            ],
+            dtype=np.int8,
+        )
 
     def visit(self, i: int, j: int, state: State) -> Visit:
         rows, keys = self.rows[i], self.keys[j]
@@ -180,4 +198,6 @@ def _key_outer(recorder: _Recorder, tiles: _Tiles, kinds: np.ndarray) -> Iterato
             recorder.free("q", "o", "statistics")
         recorder.free("k", "v")
     for rows, state in zip(tiles.rows, stored, strict=True):
+        if state is None:  # no tile of these rows was visited: their output stays zero and is never stored
+            state = empty(tiles.length(rows), d)
         yield rows, State(state.m, state.l, state.o * state.l[:, None])
