@@ -13,7 +13,7 @@ import pytest
 from workshop.kernels import cli_measure, measure
 from workshop.kernels.launches import Launch
 from workshop.kernels.machine import Origin
-from workshop.kernels.measure import ContextLost, Session, note_crash, to_compile
+from workshop.kernels.measure import ContextLost, Session, note_crash, still_to_do, to_compile
 from workshop.kernels.plan import Batch, Case, plan, sweep
 from workshop.kernels.sidecar import Sidecar
 from workshop.kernels.timing import Spread
@@ -113,7 +113,10 @@ def test_a_second_run_measures_only_what_is_missing(tmp_path, calls):
     before, rows = len(calls), (tmp_path / "made.csv").read_bytes()
     session(tmp_path).run([Batch("machine", "machine"), first])
     assert len(calls) == before and (tmp_path / "made.csv").read_bytes() == rows
-    session(tmp_path).run([batch(*first.cases, Case("fast", N=2048))])
+    longer = batch(*first.cases, Case("fast", N=2048))
+    assert still_to_do(tmp_path / "made.csv", longer) == [Case("fast", N=2048)]
+    assert still_to_do(tmp_path / "none.csv", longer) == list(longer.cases)
+    session(tmp_path).run([longer])
     assert read(tmp_path / "made.csv").where(metric="time").values("N") == [512, 1024, 2048]
     assert {case.N for case in calls[before:]} == {2048}
 

@@ -33,6 +33,7 @@ from .measure import (
     Session,
     compile_only,
     note_crash,
+    still_to_do,
     to_compile,
 )
 from .plan import Batch, Case, cpu_plan, plan
@@ -164,7 +165,7 @@ class Supervisor:
         workers = self.args.compilers
         if workers is None:
             workers = max(1, min(12, (os.cpu_count() or 1) - 2))
-        cases = to_compile(case for batch in self.batches for case in batch.cases)
+        cases = to_compile(case for batch in self.batches for case in still_to_do(self.out, batch))
         if not workers or not cases:
             return
         print(f"compiling {len(cases)} kernels ahead in {workers} processes", file=sys.stderr)

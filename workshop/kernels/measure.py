@@ -248,6 +248,14 @@ def done_key(case: Case | Row, metric: str) -> tuple:
     return (*(getattr(case, name) for name in names), metric)
 
 
+def still_to_do(out: Path, batch: Batch) -> list[Case]:
+    """The cases of a batch that a recording has neither a figure nor a note for; needs no device."""
+    rows = read_rows(out) if out.exists() and out.stat().st_size else ()
+    done, sidecar = {done_key(row, row.metric) for row in rows}, Sidecar(out)
+    sign = SIGN.get(batch.kind)
+    return [c for c in batch.cases if done_key(c, sign) not in done and not sidecar.noted(batch.kind, c)]
+
+
 def note_crash(out: Path, sentence: str) -> bool:
     """Turn the heartbeat of a dead child into a note, so that its case is not tried again.
 

@@ -59,11 +59,8 @@ class Request:
             "causal": self.causal,
         }
         tile = {"Br": self.Br, "Bc": self.Bc, "warps": self.warps, "stages": self.stages}
-        skip = ("teaching",) if self.direction != "forward" else ()
         return tuple(
-            Case(provider, **shape, **(tile if provider == "teaching" else {}))
-            for provider in self.providers
-            if provider not in skip
+            Case(provider, **shape, **(tile if provider == "teaching" else {})) for provider in self.providers
         )
 
 
