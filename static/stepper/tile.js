@@ -14,7 +14,12 @@ class TileView {
   layout(trace, width, unit) {
     this.trace = trace
     this.unit = unit
-    this.width = Math.floor(width >= 440 * unit ? (width - 24 * unit) / 2 : width)
+    const half = Math.floor((width - 24 * unit) / 2)
+    const [rows, keys] = [Math.min(trace.Br, trace.N), Math.min(trace.Bc, trace.N)]
+    const readable = (wide) => (wide - 26 * unit - 4) / keys >= 27 * unit
+    // Side by side, unless that costs a small tile its numbers.
+    const apart = width < 440 * unit || (rows <= 8 && keys <= 8 && !readable(half) && readable(width))
+    this.width = apart ? width : half
     this.drawn = {}
   }
 
