@@ -51,7 +51,7 @@ class FakeBench:
         figures = {"time": [seconds, seconds, seconds * (2 if case.N == NORMAL + 64 else 1)]}
         if check:
             figures["error-max"] = [1e-3] * 3
-        return {"figures": figures, "peak_bytes": 1 << 20, "count": 3}
+        return {"case": case.record(), "path": "", "figures": figures, "peak_bytes": 1 << 20, "count": 3}
 
 
 if __name__ == "__main__":

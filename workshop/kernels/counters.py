@@ -131,8 +131,8 @@ def _counted(header: Sequence[str], units: Sequence[str], rows: Iterable[Sequenc
     unit = dict(zip(header, units, strict=True))
     range_of_call = None
     for row in rows:
-        # torch launches a backward pass from a thread of its own, which is outside the range; its kernels come
-        # right after the forward kernels of their call, so they belong to the last range seen.
+        # torch launches a backward pass from a thread of its own, which is outside the range; its kernels
+        # come right after the forward kernels of their call, so they belong to the last range seen.
         range_of_call = next((match for cell in row if (match := _RANGE.search(cell))), range_of_call)
         if range_of_call is None:
             raise CountersRefused("ncu's table names no NVTX range, so its rows cannot be told apart")

@@ -20,7 +20,7 @@ from workshop.units import rate_flops, seconds
 from . import accuracy, launches, machine
 from .advice import refusal
 from .plan import Batch, Case, does_not_fit
-from .providers import make_call, tensors
+from .providers import as_run, make_call, tensors
 from .sidecar import Sidecar
 from .timing import Flush, Spread, cpu_spread, gpu_spread
 
@@ -193,6 +193,7 @@ class Session:
         with self.bench.watch() as seen:
             call()
         self.bench.settle()
+        case, path = as_run(case)
         spread = self.bench.spread(call)
         figures = {"time": spread}
         if seen and case.direction == "forward":
@@ -200,6 +201,10 @@ class Session:
             facts = {"shared": main.shared_bytes, "registers": main.registers, "spills": main.spill_bytes}
             figures |= {metric: exactly(value) for metric, value in facts.items()}
         self.write(case, figures)
+        if path:
+            self.sidecar.set(
+                paths=[*self.sidecar.data.get("paths", []), {"case": case.record(), "path": path}]
+            )
         return f"{seconds(spread.p50)}, {rate_flops(case.flops() / spread.p50)}"
 
     def _error(self, case: Case) -> str:

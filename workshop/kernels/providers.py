@@ -9,6 +9,7 @@ backend that cannot take a shape raises instead of silently handing over to anot
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from .plan import Case
 
@@ -95,3 +96,17 @@ def make_call(case: Case, q, k, v, grad=None) -> Callable[[], object]:
         return (output.detach(), *torch.autograd.grad(output, (q, k, v), grad))
 
     return both
+
+
+def as_run(case: Case) -> tuple[Case, str]:
+    """The case with the tile that the last call of this thread chose, and the path it took ("" where there is
+    one path only). Only our fast kernel chooses; libraries do not tell."""
+    if case.provider != "fast":
+        return case, ""
+    from .fast import last_choice
+
+    choice = last_choice()
+    if choice is None:
+        return case, ""
+    tile = {"Br": choice.Br, "Bc": choice.Bc, "warps": choice.warps, "stages": choice.stages}
+    return replace(case, **tile), choice.path

@@ -21,6 +21,7 @@ class Collected:
         self.figures: list[tuple[Case, dict]] = []
         self.notes: dict[str, list[dict]] = {"refused": [], "skipped": [], "failed": []}
         self.peaks: list[dict] = []
+        self.paths: list[dict] = []
         #: What the worker is at, for the sentence about a crash.
         self.doing = ""
 
@@ -39,6 +40,8 @@ class Collected:
         if event == "figure":
             self.figures.append((case, message["figures"]))
             self.peaks.append({"case": case.record(), "bytes": message["peak_bytes"]})
+            if message["path"]:
+                self.paths.append({"case": case.record(), "path": message["path"]})
             sentence = f"{case.provider}: measured."
         else:
             entry = {
@@ -80,7 +83,13 @@ class Collected:
                 self.said.append(
                     f"No data-sheet peak of {gpu} is known here, so rates are not checked against one."
                 )
-        provenance = {"device": device, "method": method, "peak_bytes": self.peaks, **self.notes}
+        provenance = {
+            "device": device,
+            "method": method,
+            "peak_bytes": self.peaks,
+            "paths": self.paths,
+            **self.notes,
+        }
         return Recording("live", rows, provenance, origin="live"), tuple(self.said)
 
     def summary(self, result: Recording) -> str:

@@ -72,15 +72,17 @@ class Bench:
         return does_not_fit(case, self.bench.free_bytes())
 
     def run(self, case: Case, check: bool, between) -> dict:
-        """Figures by metric, each [p20, p50, p80], and `peak_bytes` held beside the inputs."""
+        """The case as it ran, figures by metric, each [p20, p50, p80], and `peak_bytes` held beside the
+        inputs."""
         from . import accuracy
-        from .providers import make_call, tensors
+        from .providers import as_run, make_call, tensors
         from .timing import cpu_spread, gpu_spread
 
         call = make_call(case, *tensors(case, self.bench.device))
         with self.bench.watch() as seen:
             peak = self._peak(call)
         self.bench.settle()
+        ran, path = as_run(case)
         between("timing", 0, 1)
 
         def tick(done, total):
@@ -101,7 +103,13 @@ class Bench:
             between("comparing with float64", 0, 1)
             error = accuracy.largest_error(case, self.bench.device, seed=1)
             figures["error-max"] = [error] * 3
-        return {"figures": figures, "peak_bytes": peak, "count": spread.count}
+        return {
+            "case": ran.record(),
+            "path": path,
+            "figures": figures,
+            "peak_bytes": peak,
+            "count": spread.count,
+        }
 
     def _peak(self, call) -> int | None:
         """Run the call once and tell the most bytes it held beside what was there before, its result
@@ -172,7 +180,7 @@ def _case(channel, bench, job, number, total, case, check) -> None:
         channel.send(job, "note", case=case.record(), kind="skipped", sentence=reason)
         return
     try:
-        channel.send(job, "figure", case=case.record(), **bench.run(case, check, between))
+        channel.send(job, "figure", **bench.run(case, check, between))
     except Cancelled:
         raise
     except Exception as error:
