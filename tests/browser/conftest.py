@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 FLAGS = [
@@ -24,6 +24,9 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+# generous, for a loaded machine: nothing here judges speed
+expect.set_options(timeout=20_000)
 
 
 def free_port() -> int:
@@ -118,7 +121,7 @@ class Watched:
         found = self.page.locator("[data-readout]").all()
         return {r.get_attribute("data-readout"): r.get_attribute("data-value") for r in found}
 
-    def wait_value(self, name: str, expected: float, rel: float = 1e-9, timeout: float = 10.0) -> None:
+    def wait_value(self, name: str, expected: float, rel: float = 1e-9, timeout: float = 20.0) -> None:
         """Wait until the readout ``name`` has the value ``expected``."""
         end = time.monotonic() + timeout
         while True:

@@ -48,7 +48,7 @@ def query(page) -> dict[str, str]:
 def wait_query(page, **expected: str) -> None:
     """Wait until the address bar carries ``expected``."""
     for key, value in expected.items():
-        page.wait_for_url(re.compile(rf"[?&]{key}={re.escape(value)}(&|$)"), timeout=5000)
+        page.wait_for_url(re.compile(rf"[?&]{key}={re.escape(value)}(&|$)"), timeout=20_000)
 
 
 @pytest.mark.parametrize("slug", SLUGS)
