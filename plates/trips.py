@@ -24,8 +24,8 @@ class Trips(JSComponent):
     step = param.Integer(0, doc="Trips done at rest.")
     words = param.Dict(doc="Labels, by key.")
 
-    _esm = static("wall.js")
-    _stylesheets: ClassVar[list[str]] = [static("wall.css")]
+    _esm = static("transport.js") + static("wall.js")
+    _stylesheets: ClassVar[list[str]] = [static("transport.css"), static("wall.css")]
 
 
 def picture(found: tuple[round_trips.Pass, ...], problem: Problem, gpu: GPU, words: dict[str, str]) -> dict:
@@ -71,15 +71,13 @@ def picture(found: tuple[round_trips.Pass, ...], problem: Problem, gpu: GPU, wor
         "passes": [
             {
                 "does": item.does,
-                "work": words["work"].format(
-                    flops=units.flops(item.flops), intensity=units.intensity(item.intensity)
-                ),
+                "work": [units.flops(item.flops), units.intensity(item.intensity)],
             }
             for item in found
         ],
         "square": {"bytes": square, "text": units.bytes_(square)},
         "memory": [
-            {"strips": ["Q", "K"], "square": "S", "note": words["note_S"].format(N=units.count(problem.N))},
+            {"strips": ["Q", "K"], "square": "S", "note": words["note_S"]},
             {"strips": ["V", "O"], "square": "P", "note": words[f"note_{'P' if last == 'P' else 'dropped'}"]},
         ],
         "hbm": {
@@ -96,6 +94,11 @@ def picture(found: tuple[round_trips.Pass, ...], problem: Problem, gpu: GPU, wor
                 words["cells"].format(total=units.binary(shared.total)),
             ],
         },
+        "scale": [
+            words["one_scale"],
+            words["scale_chip"].format(ratio=units.ratio(square / shared.total)),
+            words["scale_sm"].format(ratio=units.ratio(square / shared.each)),
+        ],
         "nothing": units.bytes_(0),
         "total_text": total,
         "before": words["before"].format(**facts),

@@ -34,7 +34,7 @@ class Wall(Plate):
     name = "Wall"
     uses = frozenset({"N", "d", "H", "B", "dtype", "gpu", "bandwidth", "tflops", "step"})
     controls = frozenset({"N", "d", "H", "B", "dtype", "gpu"})
-    scope = "Forward pass, one head unless a layer is named, exact byte counts of a model; nothing here was measured."
+    scope = "Forward pass, one head unless a layer is named; exact counts of a model."
     minutes = (6, 2)
     local_keys = ("passes",)
 
@@ -100,6 +100,10 @@ class Wall(Plate):
             "sm_kib": units.binary(shared.each),
             "chip_mib": units.binary(shared.total),
             "registers_mib": units.binary(found_levels["registers"].total),
+            "registers_verb": "more than"
+            if found_levels["registers"].total > shared.total
+            else "no more than",
+            "node_gain": units.ratio(fits["node"] / max(1, fits["one"])),
             "over_sm": units.ratio(one_score / shared.each),
             "over_chip": units.ratio(one_score / shared.total),
             "chip_verb": "fits into" if one_score <= shared.total else "is larger than",
@@ -157,7 +161,7 @@ class Wall(Plate):
                 verdict = words["waits_compute"].format(ratio=units.ratio(compute / memory))
             rows.append(
                 [
-                    f"<b>{item.does}</b>",
+                    f'<b style="white-space:nowrap">{item.does}</b>',
                     units.flops(item.flops),
                     units.bytes_(item.bytes),
                     units.intensity(item.intensity),
@@ -208,7 +212,7 @@ class Wall(Plate):
             themed, x=(0.1, 1e5), y=(0.4, 6.6), x_label=words["axis_intensity"], x_log=True, height=300,
             min_border_left=130,
         )  # fmt: skip
-        figures.ticks(fig.xaxis[0], [0.1, 1, 10, 100, 1e3, 1e4], units.number)
+        figures.ticks(fig.xaxis[0], [0.1, 1, 10, 100, 1e3, 1e4], figures.round_text(units.number))
         fig.ygrid.visible = False
         themed.size(fig.yaxis[0], major_label_text_font_size=figures.BIG)
         self._gaps = ColumnDataSource({"y": [], "at": [], "ridge": []})

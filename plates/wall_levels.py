@@ -46,7 +46,7 @@ def levels(gpu: GPU, words: dict) -> str:
         rows.append(
             [
                 level.name,
-                words["on_chip" if level.on_chip else "off_chip"],
+                f'<span style="white-space:nowrap">{words["on_chip" if level.on_chip else "off_chip"]}</span>',
                 each,
                 size,
                 rate
