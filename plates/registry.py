@@ -1,8 +1,9 @@
 """The plates in reading order. A new plate is one import and one entry."""
 
 from plates.plate import Plate
+from plates.review import Review
 from plates.softmax import Softmax
 from plates.traffic import Traffic
 from plates.wall import Wall
 
-PLATES: list[type[Plate]] = [Wall, Traffic, Softmax]
+PLATES: list[type[Plate]] = [Wall, Traffic, Softmax, Review]

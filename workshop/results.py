@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from workshop.hardware import GPUS
 
-_FA1 = "Dao, Fu, Ermon, Rudra, Ré, FlashAttention, NeurIPS 2022"
-_FA2 = "Dao, FlashAttention-2, ICLR 2024"
-_FA3 = "Shah, Bikshandi, Zhang, Thakkar, Ramani, Dao, FlashAttention-3, NeurIPS 2024"
-_FA4 = "Zadouri, Hoehnerbach, Shah, Liu, Thakkar, Dao, FlashAttention-4, 2026"
+_FA1 = "Dao et al., FlashAttention (2022)"
+_FA2 = "Dao, FlashAttention-2 (2023)"
+_FA3 = "Shah et al., FlashAttention-3 (2024)"
+_FA4 = "Zadouri et al., FlashAttention-4 (2026)"
 _MINUTE, _DAY = 60, 86_400
 
 

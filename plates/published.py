@@ -1,0 +1,93 @@
+"""Tables of what others measured and published, from ``workshop.results``."""
+
+from __future__ import annotations
+
+import html
+
+from plates import text
+from workshop import results, units
+from workshop.hardware import GPUS
+
+
+def _source(words: str) -> str:
+    return f'<span class="source">{html.escape(words)}</span>'
+
+
+def training(words: dict[str, str]) -> str:
+    """Return the table of training times and speed-ups."""
+    columns = [(words["task"], False), (words["by"], False), (words["other_time"], True)]
+    columns += [(words["flash_time"], True), (words["speedup"], True), (words["source"], False)]
+    rows = [
+        [
+            html.escape(row.task),
+            html.escape(row.baseline),
+            units.seconds(row.baseline_s),
+            units.seconds(row.flash_s),
+            units.ratio(row.speedup),
+            _source(row.source),
+        ]
+        for row in results.TRAINING
+    ]
+    rows += [
+        [
+            html.escape(row.task),
+            html.escape(row.method),
+            "",
+            "",
+            units.ratio(row.speedup),
+            _source(row.source),
+        ]
+        for row in results.LONG_RANGE
+    ]
+    return text.table(columns, rows)
+
+
+def memory(words: dict[str, str]) -> str:
+    """Return the table of training memory."""
+    columns = [(words["length"], True), (words["other_memory"], True), (words["flash_memory"], True)]
+    columns += [(words["saving"], True), (words["source"], False)]
+    rows = [
+        [
+            units.count(row.N),
+            units.bytes_(row.standard),
+            units.bytes_(row.flash),
+            units.ratio(row.standard / row.flash),
+            _source(row.source),
+        ]
+        for row in results.MEMORY
+    ]
+    return text.table(columns, rows)
+
+
+def speed(words: dict[str, str]) -> str:
+    """Return the table of kernel speeds."""
+    columns = [(words["kernel"], False), (words["on"], False), (words["what"], False)]
+    columns += [
+        (words["full"], True),
+        (words["causal"], True),
+        (words["share"], True),
+        (words["source"], False),
+    ]
+    rows = []
+    for row in results.THROUGHPUT:
+        head = "" if row.d is None else f", d = {row.d}"
+        rows.append(
+            [
+                f'<span class="together">{html.escape(row.what)}</span>',
+                f'<span class="together">{html.escape(GPUS[row.gpu].name)}</span>',
+                f"{row.direction}, {row.dtype}{head}",
+                units.rate_flops(row.full),
+                "" if row.causal is None else units.rate_flops(row.causal),
+                units.percent(row.share),
+                _source(row.source),
+            ]
+        )
+    return text.table(columns, rows)
+
+
+def tables(words: dict[str, str]) -> str:
+    """Return all tables with their headings."""
+    parts = (("training", training), ("memory", memory), ("speed", speed))
+    return "".join(
+        f"<h3>{words[f'head_{name}']} {text.kind('cited')}</h3>{make(words)}" for name, make in parts
+    )
