@@ -40,7 +40,7 @@ def teaching_attention(q, k, v, causal=False, scale=None, Br=64, Bc=64, warps=4,
     def forward(q, k, v, scale):
         return launch(shape, q, k, v, causal, scale, Br, Bc, warps, stages)
 
-    return attend(forward, q, k, v, causal, scale)
+    return attend(forward, shape, q, k, v, causal, scale)
 
 
 def launch(shape: Shape, q, k, v, causal, scale, Br, Bc, warps, stages):
@@ -49,7 +49,7 @@ def launch(shape: Shape, q, k, v, causal, scale, Br, Bc, warps, stages):
 
     o = torch.empty_like(q)
     lse = torch.empty((shape.B, shape.H, shape.Nq), dtype=torch.float32, device=q.device)
-    _spec(shape, (q, k, v, o, lse), causal, scale, Br, Bc, warps, stages).run(q.device)
+    spec(shape, (q, k, v, o, lse), causal, scale, Br, Bc, warps, stages).run(q.device)
     return o, lse
 
 
@@ -66,10 +66,10 @@ def launch_spec(
     q, o = Placeholder((B, H, Nq, d), dtype), Placeholder((B, H, Nq, d), dtype)
     k, v = Placeholder((B, Hkv, Nk, d), dtype), Placeholder((B, Hkv, Nk, d), dtype)
     lse = Placeholder((B, H, Nq), "fp32")
-    return _spec(shape, (q, k, v, o, lse), causal, d**-0.5, Br, Bc, warps, stages)
+    return spec(shape, (q, k, v, o, lse), causal, d**-0.5, Br, Bc, warps, stages)
 
 
-def _spec(shape: Shape, tensors, causal, scale, Br, Bc, warps, stages) -> LaunchSpec:
+def spec(shape: Shape, tensors, causal, scale, Br, Bc, warps, stages) -> LaunchSpec:
     q, k, v, o, lse = tensors
     arguments = dict(Q=q, K=k, V=v, O=o, L=lse, **strides(q=q, k=k, v=v, o=o))
     arguments |= dict(H=shape.H, group=shape.group, Nq=shape.Nq, Nk=shape.Nk, d=shape.d, scale=scale)

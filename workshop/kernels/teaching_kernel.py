@@ -39,12 +39,14 @@ def load_rows(
     """The tile base[rows, columns], with zeros past row N (where ROWS_END) and past column d (where D_END)."""
     pointers = base + rows.to(tl.int64)[:, None] * row_stride + columns.to(tl.int64)[None, :] * column_stride
     if ROWS_END and D_END:
-        return tl.load(pointers, mask=(rows[:, None] < N) & (columns[None, :] < d), other=0.0)
-    if ROWS_END:
-        return tl.load(pointers, mask=rows[:, None] < N, other=0.0)
-    if D_END:
-        return tl.load(pointers, mask=columns[None, :] < d, other=0.0)
-    return tl.load(pointers)
+        tile = tl.load(pointers, mask=(rows[:, None] < N) & (columns[None, :] < d), other=0.0)
+    elif ROWS_END:
+        tile = tl.load(pointers, mask=rows[:, None] < N, other=0.0)
+    elif D_END:
+        tile = tl.load(pointers, mask=columns[None, :] < d, other=0.0)
+    else:
+        tile = tl.load(pointers)
+    return tile
 
 
 @triton.jit

@@ -1,0 +1,209 @@
+"""The kernels on a GPU, each path by name, against float64 and the dtype's own cost (see `tests.kernel_truth`)."""
+
+import functools
+import math
+
+import pytest
+import torch
+
+from tests.kernel_truth import CASES, Case, exact, inputs, judge, judge_logsumexp, poisoned, with_gradients
+from workshop.kernels import backward, fast, flash_attention, standard_attention, teaching_attention, tma
+from workshop.kernels.checks import check_inputs
+
+DTYPES = [torch.float16, torch.bfloat16, torch.float32]
+DEVICE = "cuda"
+
+
+def name(value):
+    return str(value).removeprefix("torch.")
+
+
+def teaching_tile(case: Case, dtype) -> dict:
+    """Br != Bc, one way and the other; small where float32 or d = 256 would take minutes to compile."""
+    if dtype == torch.float32 or case.d > 128:
+        return {"Br": 16, "Bc": 32}
+    return {"Br": 32, "Bc": 128} if case.Nq % 2 else {"Br": 128, "Bc": 32}
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=name)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_teaching_kernel_forward(case, dtype):
+    q, k, v, _ = inputs(case, dtype, DEVICE)
+    want, want_lse = exact(q, k, v, case.causal)
+    with poisoned():
+        o, lse = teaching_attention(q, k, v, causal=case.causal, **teaching_tile(case, dtype))
+    judge("o", o, standard_attention(q, k, v, causal=case.causal)[0], want)
+    judge_logsumexp(lse, want_lse)
+
+
+def expected_path(case: Case, dtype) -> str:
+    """What the fast kernel is documented to run on Hopper: rows of 16 bytes for descriptors, 16-bit types for gluon."""
+    size = torch.finfo(dtype).bits // 8
+    if case.d * size % 16:
+        return "plain"
+    return "gluon" if size == 2 and case.d > 32 else "tma"
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=name)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_fast_kernel_forward_and_the_path_it_says(case, dtype):
+    if torch.cuda.get_device_capability()[0] != 9:
+        pytest.skip("the expected paths are those of a Hopper GPU")
+    q, k, v, _ = inputs(case, dtype, DEVICE)
+    want, want_lse = exact(q, k, v, case.causal)
+    with poisoned():
+        o, lse = flash_attention(q, k, v, causal=case.causal)
+    assert fast.last_choice().path == expected_path(case, dtype)
+    judge("o", o, standard_attention(q, k, v, causal=case.causal)[0], want)
+    judge_logsumexp(lse, want_lse)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:2], ids=name)
+@pytest.mark.parametrize("case", [c for c in CASES if c.d % 8 == 0], ids=str)
+def test_tma_kernel_forward(case, dtype):
+    q, k, v, _ = inputs(case, dtype, DEVICE)
+    if not tma.engine(q.device):
+        pytest.skip("this GPU has no copy engine")
+    choice = fast.Choice("tma", *fast.TMA[max(64, check_inputs(q, k, v, None)[0].D)])
+    with poisoned():
+        o, lse = fast.run(choice, check_inputs(q, k, v, None)[0], q, k, v, case.causal, case.d**-0.5)
+    assert fast.last_choice() == choice
+    want, want_lse = exact(q, k, v, case.causal)
+    judge("o", o, standard_attention(q, k, v, causal=case.causal)[0], want)
+    judge_logsumexp(lse, want_lse)
+
+
+@pytest.mark.parametrize("copy_engine", [False, True], ids=["pointers", "descriptors"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=name)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_gradients(case, dtype, copy_engine, monkeypatch):
+    q, k, v, do = inputs(case, dtype, DEVICE)
+    possible = tma.engine(q.device) and not any(tma.refusal("", x) for x in (q, k, v))
+    if copy_engine and not possible:
+        case = Case(case.B, case.H, case.Hkv, case.Nq, case.Nk, 64, case.causal)
+        q, k, v, do = inputs(case, dtype, DEVICE)
+    monkeypatch.setattr(backward, "gradients", functools.partial(backward.gradients, use_tma=copy_engine))
+    with poisoned():
+        got = with_gradients(lambda *x: flash_attention(*x, causal=case.causal), q, k, v, do)
+    plain = with_gradients(lambda *x: standard_attention(*x, causal=case.causal), q, k, v, do)
+    want = with_gradients(lambda *x: exact(*x, case.causal), *(x.double() for x in (q, k, v, do)))
+    for part, *tensors in zip(("o", "dQ", "dK", "dV"), got, plain, want, strict=True):
+        judge(part, *tensors)
+
+
+@pytest.mark.parametrize("function", [teaching_attention, flash_attention])
+def test_gradient_of_a_sum_comes_with_zero_strides(function):
+    q, k, v, _ = inputs(Case(1, 2, 2, 127, 127, 64), torch.bfloat16, DEVICE)
+    do = torch.ones(1, device=DEVICE, dtype=torch.bfloat16).expand(q.shape)
+    got = with_gradients(function, q, k, v, do)
+    plain = with_gradients(standard_attention, q, k, v, do)
+    want = with_gradients(lambda *x: exact(*x, False), *(x.double() for x in (q, k, v, do)))
+    for part, *tensors in zip(("o", "dQ", "dK", "dV"), got, plain, want, strict=True):
+        judge(part, *tensors)
+
+
+@pytest.mark.parametrize("function", [teaching_attention, flash_attention])
+def test_any_strides(function):
+    """Heads and rows swapped, columns spread out: every stride of Q, K and V is its own."""
+    base = [torch.randn(2, 131, 3, 128, device=DEVICE, dtype=torch.bfloat16) for _ in range(3)]
+    q, k, v = (
+        base[0].transpose(1, 2)[..., ::2],
+        base[1].transpose(1, 2)[..., :64],
+        base[2].transpose(1, 2)[..., 64:],
+    )
+    want, _ = exact(q, k, v, True)
+    with poisoned():
+        o, _ = function(q, k, v, causal=True)
+    judge("o", o, standard_attention(q, k, v, causal=True)[0], want)
+
+
+@pytest.mark.parametrize("function", [teaching_attention, flash_attention])
+@pytest.mark.parametrize("dtype", DTYPES, ids=name)
+def test_extreme_scores_give_the_mean_of_v(function, dtype):
+    k = torch.full((1, 2, 333, 64), 175.0, device=DEVICE, dtype=dtype)
+    v = torch.randn(1, 2, 333, 64, device=DEVICE).to(dtype)
+    o, lse = function(-k, k, v, **({"Br": 32, "Bc": 32} if function is teaching_attention else {}))
+    mean = v.double().mean(dim=2, keepdim=True).expand(v.shape)
+    # P is rounded to the dtype before it meets V, O after.
+    torch.testing.assert_close(o.double(), mean, rtol=0, atol=2 * torch.finfo(dtype).eps * 0.25)
+    torch.testing.assert_close(lse, torch.full_like(lse, -2.45e5 + math.log(333)), rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("function", [teaching_attention, flash_attention])
+def test_huge_scores(function):
+    """Scores near 1e12, where float32 counts in steps of 2^17: one key, equal keys, and keys one step apart."""
+    x = torch.full((1, 1, 1, 64), 133120.0, device=DEVICE, dtype=torch.bfloat16)
+    assert torch.equal(function(x, x, x)[0], x)
+    q = x.expand(1, 1, 300, 64).contiguous()
+    v = torch.randn_like(q)
+    o, _ = function(q, q, v)
+    torch.testing.assert_close(
+        o.double(), v.double().mean(2, keepdim=True).expand(v.shape), rtol=0, atol=4e-3
+    )
+    k = q.clone()
+    k[0, 0, 211] = 134144.0  # the next bfloat16
+    o, _ = function(q, k, v)
+    torch.testing.assert_close(o, v[:, :, 211:212].expand(v.shape), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("function", [teaching_attention, flash_attention])
+def test_offsets_of_more_than_31_bits(function):
+    """16 x 64 heads of 16,384 x 128 are 2^31 elements: the last head, and the last rows of one long buffer."""
+    q = torch.randn(16, 64, 16384, 128, device=DEVICE, dtype=torch.bfloat16)
+    k = torch.randn(16, 1, 160, 128, device=DEVICE, dtype=torch.bfloat16)
+    v = torch.randn_like(k)
+    o, lse = function(q, k, v)
+    rows = slice(-64, None)
+    want, want_lse = exact(q[-1:, -1:, rows], k[-1:], v[-1:], False)
+    judge("o", o[-1:, -1:, rows], standard_attention(q[-1:, -1:, rows], k[-1:], v[-1:])[0], want)
+    judge_logsumexp(lse[-1:, -1:, rows], want_lse)
+    del o, lse
+    # The same memory as one head of 131,072 rows, 16,384 elements apart.
+    long = q.view(1, 131072, 1, 16384)[..., :128].transpose(1, 2)
+    few = long[:, :, :64].contiguous()
+    o, lse = function(few, long, long)
+    want, want_lse = exact(few, long, long, False)
+    judge("o", o, standard_attention(few, long, long)[0], want)
+    judge_logsumexp(lse, want_lse)
+
+
+def test_long_rows_of_keys_take_the_second_device_if_there_is_one():
+    if torch.cuda.device_count() < 2:
+        pytest.skip("one GPU")
+    q, k, v, _ = inputs(Case(1, 1, 1, 127, 127, 64), torch.bfloat16, "cuda:1")
+    for function in (teaching_attention, flash_attention):
+        assert function(q, k, v)[0].device == q.device
+
+
+@pytest.mark.parametrize("function", [teaching_attention, flash_attention])
+def test_repeats_exactly(function):
+    """No atomic additions anywhere: the same inputs give the same bits, also under load."""
+    q, k, v, do = inputs(Case(2, 8, 8, 1000, 1000, 64, causal=True), torch.bfloat16, DEVICE)
+    run = lambda: with_gradients(functools.partial(function, causal=True), q, k, v, do)  # noqa: E731
+    first = run()
+    for _ in range(20):
+        assert all(torch.equal(a, b) for a, b in zip(first, run(), strict=True))
+
+
+def test_a_kernel_that_cannot_be_built_is_replaced_with_a_reason(monkeypatch):
+    q, k, v, _ = inputs(Case(1, 2, 2, 127, 127, 64), torch.bfloat16, DEVICE)
+    if fast.choose(q, k, v).path != "gluon":
+        pytest.skip("this GPU does not take the gluon path")
+    monkeypatch.setattr(fast, "_unbuildable", {})
+    monkeypatch.setattr(
+        fast, "_gluon_spec", lambda *_: (_ for _ in ()).throw(AttributeError("no such instruction"))
+    )
+    with pytest.warns(RuntimeWarning, match="The gluon kernel is left out: .*no such instruction"):
+        o, _ = flash_attention(q, k, v)
+    assert fast.last_choice().path == "tma"
+    judge("o", o, standard_attention(q, k, v)[0], exact(q, k, v, False)[0])
+    flash_attention(q, k, v)
+    assert fast.last_choice().path == "tma" and "no such instruction" in fast.last_choice().reason
+
+
+def test_a_tile_that_does_not_fit_is_refused_by_name():
+    from triton.runtime.errors import OutOfResources
+
+    q, k, v, _ = inputs(Case(1, 1, 1, 512, 512, 128), torch.bfloat16, DEVICE)
+    with pytest.raises(OutOfResources, match="shared memory"):
+        teaching_attention(q, k, v, Br=256, Bc=256, warps=8)
