@@ -6,6 +6,7 @@ A bad value is clamped or ignored alone; every other key still applies, and a no
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qs, urlencode
 
@@ -69,6 +70,8 @@ def convert(owner: param.Parameterized, name: str, text: str) -> tuple[object, s
                 None,
                 f"{name}={_shown(text)} is unknown (one of {', '.join(spec.objects)}): kept {{kept}}.",
             )
+    elif isinstance(spec, param.String) and spec.regex and not re.fullmatch(spec.regex, text):
+        value, note = None, f"{name}={_shown(text)} cannot be read: ignored."
     else:
         value, note = (text if len(text) <= 2000 else None), None
         if value is None:

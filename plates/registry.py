@@ -3,7 +3,8 @@
 from plates.plate import Plate
 from plates.review import Review
 from plates.softmax import Softmax
+from plates.sparsity import Sparsity
 from plates.traffic import Traffic
 from plates.wall import Wall
 
-PLATES: list[type[Plate]] = [Wall, Traffic, Softmax, Review]
+PLATES: list[type[Plate]] = [Wall, Traffic, Softmax, Sparsity, Review]

@@ -1,0 +1,26 @@
+"""The picture of a mask with its tiles, and the sheet on which a reader paints one."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import param
+from panel.custom import JSComponent
+
+from plates.text import STATIC, static
+
+
+class MaskView(JSComponent):
+    """Draws a corner of a mask; takes a painting with pointer and keyboard.
+
+    ``picture`` holds the tokens of the corner (q0, q1, k0, k1), the tile (Br, Bc), live scores and kind of each
+    tile, counts by kind, and the live part as rectangles. ``code`` is the painting, written by both sides.
+    """
+
+    picture = param.Dict(default={}, doc="What to draw.")
+    code = param.String(doc="The painting as 43 characters.")
+    opening = param.String(doc="The painting to go back to.")
+    words = param.Dict(doc="Labels.")
+
+    _esm = STATIC / "mask.js"
+    _stylesheets: ClassVar[list[str]] = [static("mask.css")]
