@@ -1,5 +1,6 @@
 """The plates in reading order. A new plate is one import and one entry."""
 
+from plates.memory import Memory
 from plates.plate import Plate
 from plates.review import Review
 from plates.softmax import Softmax
@@ -7,4 +8,4 @@ from plates.sparsity import Sparsity
 from plates.traffic import Traffic
 from plates.wall import Wall
 
-PLATES: list[type[Plate]] = [Wall, Traffic, Softmax, Sparsity, Review]
+PLATES: list[type[Plate]] = [Wall, Traffic, Softmax, Memory, Sparsity, Review]

@@ -1,0 +1,112 @@
+"""Four small charts on one N axis: memory, traffic, FLOPs and time of a training step, standard and flash."""
+
+from __future__ import annotations
+
+import numpy as np
+import panel as pn
+from bokeh.models import ColumnDataSource, Title
+
+from plates import figures
+from plates.figures import Themed
+from workshop import training_memory, training_traffic, units
+from workshop.hardware import GPU
+from workshop.problem import LIMITS, Problem, Tile
+
+PANELS = {"memory": units.bytes_, "traffic": units.bytes_, "flops": units.flops, "time": units.seconds}
+_FIRST, _LAST = 64, LIMITS["N"][1]
+_HEIGHT = 255
+
+
+def curves(problem: Problem, tile: Tile, gpu: GPU, boundary: str, N) -> dict[str, dict[str, np.ndarray]]:
+    """Return panel -> {"standard", "flash"} -> values of a layer at each N (int array), SI units, float64."""
+    models = {"standard": "standard", "flash": boundary}
+    per = float(problem.heads * problem.element_bytes)
+    return {
+        "memory": {k: training_memory.kept_bytes(k, problem, N) for k in models},
+        "traffic": {k: sum(training_traffic.totals(m, problem, tile, N)) * per for k, m in models.items()},
+        "flops": {k: sum(training_traffic.flops(m, problem, tile, N)) for k, m in models.items()},
+        "time": {k: training_traffic.times(m, problem, tile, N, gpu) for k, m in models.items()},
+    }
+
+
+class Multiples:
+    """Builds the four charts once; ``patch`` gives them new data. ``view`` wraps to as many columns as fit."""
+
+    def __init__(self, themed: Themed, words: dict[str, str]) -> None:
+        self._parts = {name: self._build(themed, words, name) for name in PANELS}
+        self._words = words
+        panes = [
+            pn.pane.Bokeh(
+                part["fig"],
+                sizing_mode="stretch_width",
+                min_width=290,
+                margin=0,
+                styles={"flex": "1 1 380px"},
+            )
+            for part in self._parts.values()
+        ]
+        self.view = pn.FlexBox(*panes, gap="6px 18px", sizing_mode="stretch_width", margin=0)
+
+    def _build(self, themed: Themed, words: dict[str, str], name: str) -> dict:
+        fig = figures.chart(
+            themed,
+            x=(_FIRST, _LAST),
+            y=(1, 10),
+            x_label=words["axis_N"],
+            x_log=True,
+            y_log=True,
+            height=_HEIGHT,
+        )
+        title = Title(text=words[f"panel_{name}"], text_font=figures.FONT, align="left")
+        themed.size(title, text_font_size=figures.BIG)
+        themed.colour(title, text_color="ink")
+        fig.title = title
+        figures.ticks(fig.xaxis[0], [64, 1024, 16384, 262144], units.count)
+        figures.label_zone(fig, _LAST, 78)
+        part = {"fig": fig, "lines": {}, "dots": {}, "labels": {}}
+        for role in ("standard", "flash"):
+            source = ColumnDataSource({"N": [], "value": []})
+            line = fig.line("N", "value", source=source, line_width=3, name=role)
+            themed.colour(line.glyph, line_color=role)
+            dot = fig.scatter([], [], size=11)
+            themed.colour(dot.glyph, fill_color=role, line_color="paper")
+            part["lines"][role], part["dots"][role] = source, dot.data_source
+            part["labels"][role] = figures.label(
+                themed, fig, words[f"curve_{role}"], role, bold=True, x_offset=6, text_baseline="middle"
+            )
+        part["ratio"] = figures.label(themed, fig, "", "ink", bold=True, x_offset=10, text_baseline="middle")
+        themed.colour(part["ratio"], background_fill_color="paper")
+        return part
+
+    def patch(self, problem: Problem, tile: Tile, gpu: GPU, boundary: str) -> None:
+        """Put in the reader's problem; ``boundary`` is where flash's traffic is counted."""
+        first = min(_FIRST, problem.N)
+        n = np.unique(np.append(np.geomspace(first, _LAST, 80).round().astype(np.int64), problem.N))
+        here = int(np.searchsorted(n, problem.N))
+        for name, values in curves(problem, tile, gpu, boundary, n).items():
+            part = self._parts[name]
+            fig = part["fig"]
+            low = min(v[0] for v in values.values()) / 3
+            high = max(v[-1] for v in values.values()) * 4
+            fig.x_range.start = first
+            fig.y_range.start, fig.y_range.end = low, high
+            figures.ticks(
+                fig.yaxis[0], figures.log_ticks(low, high, most=5), figures.round_text(PANELS[name])
+            )
+            for role, value in values.items():
+                part["lines"][role].data = {"N": n, "value": value}
+                part["dots"][role].data = {"x": [problem.N], "y": [float(value[here])]}
+            gap = 17 * np.log10(high / low) / (_HEIGHT - 95)
+            placed = figures.spread([np.log10(v[-1]) for v in values.values()], gap)
+            for (role, _), y in zip(values.items(), placed, strict=True):
+                part["labels"][role].update(x=_LAST, y=10**y)
+            a, b = (float(values[role][here]) for role in ("standard", "flash"))
+            right = problem.N > 2048
+            more, word = (a / b, "less") if a >= b else (b / a, "more")
+            part["ratio"].update(
+                x=problem.N,
+                y=float(np.sqrt(a) * np.sqrt(b)) if max(a, b) / min(a, b) > 3 else min(a, b) / 3,
+                text=f"{units.ratio(more)} {self._words[word]}",
+                text_align="right" if right else "left",
+                x_offset=-12 if right else 12,
+            )
