@@ -9,7 +9,9 @@ N^2 d a head. Backward, FlashAttention recomputes S and needs five products (2.5
 kept P and needs four (2x).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from workshop import masks
 from workshop.hardware import DEFAULT_GPU, GPU
@@ -91,6 +93,29 @@ class Time:
     def intensity(self) -> float:
         """FLOPs per byte."""
         return self.flops / self.bytes
+
+    @property
+    def rate(self) -> float:
+        """FLOP/s if the lower bound were met: where the layer stands on the roofline."""
+        return self.flops / self.lower
+
+
+def attainable(gpu: GPU, dtype: str, intensity, share: float = 1.0):
+    """FLOP/s that the roofline allows at `intensity` FLOP/B (a number or an array): min(peak, share x bandwidth x
+    intensity).
+
+    share: part of the data-sheet bandwidth that is reached, above 0 and at most 1. Raises ValueError otherwise.
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"share: expected above 0 and at most 1; got {share!r}")
+    return np.minimum(gpu.rate(dtype).flops, share * gpu.bandwidth * np.asarray(intensity, dtype=float))
+
+
+def sustained(gpu: GPU, share: float) -> GPU:
+    """The same GPU with `share` of its data-sheet bandwidth. Raises ValueError unless 0 < share <= 1."""
+    if not 0 < share <= 1:
+        raise ValueError(f"share: expected above 0 and at most 1; got {share!r}")
+    return replace(gpu, bandwidth=share * gpu.bandwidth)
 
 
 def time_of(traffic: Ledger, flops: int, problem: Problem, gpu: GPU | None = None) -> Time:

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from tests.workshop import brute_force
 from tests.workshop.strategies import PROBLEMS, SMALL_PROBLEMS, SMALL_TILES, TILES
-from workshop.hardware import GPUS
+from workshop.hardware import GPUS, SUSTAINED
 from workshop.problem import Problem, Tile
-from workshop.roofline import flops, scores_computed, time, time_of
+from workshop.roofline import attainable, flops, scores_computed, sustained, time, time_of
 from workshop.traffic import MODELS, algorithm_1_blocks, ledger
 
 
@@ -92,3 +92,29 @@ def test_refusals():
         flops(Problem(), "flash", Tile())
     with pytest.raises(ValueError, match="direction: expected one of"):
         flops(Problem(), "tiled", Tile(), direction="sideways")
+
+
+@given(PROBLEMS, TILES, st.sampled_from(MODELS), st.sampled_from(sorted(GPUS)))
+def test_a_layers_rate_lies_on_the_roof(problem, tile, model, slug):
+    """FLOPs over the lower bound of the time, and the roof at the layer's intensity, are one number."""
+    gpu = GPUS[slug]
+    found = time(model, problem, tile, gpu)
+    assert found.rate == pytest.approx(float(attainable(gpu, problem.dtype, found.intensity)), rel=1e-12)
+
+
+@pytest.mark.parametrize("share", SUSTAINED)
+def test_less_bandwidth_lowers_the_slope_and_leaves_the_peak(share):
+    gpu = GPUS["h100-sxm"]
+    low, high = attainable(gpu, "bf16", [10, 1e4], share)
+    assert low == pytest.approx(share * 3.35e13) and high == 989e12
+    assert sustained(gpu, share).ridge("bf16") == pytest.approx(gpu.ridge("bf16") / share)
+    slower = time("standard", Problem(), Tile(), sustained(gpu, share)).lower
+    assert slower == pytest.approx(5.2084e-3 / share, rel=1e-4)
+
+
+@pytest.mark.parametrize("share", [0, -0.5, 1.01])
+def test_a_share_of_bandwidth_is_above_0_and_at_most_1(share):
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
+        attainable(GPUS["l4"], "bf16", 1.0, share)
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
+        sustained(GPUS["l4"], share)
