@@ -9,11 +9,13 @@ import signal
 import sys
 import time
 
-SLOW, CRASH, REFUSE, FAIL, EXIT, NOISE = 16, 24, 32, 40, 48, 56
+SLOW, CRASH, REFUSE, FAIL, EXIT, NOISE, SLOW_ADVICE = 16, 24, 32, 40, 48, 56, 88
 
 
 def reply(options):
     if options["d"] == SLOW:
+        time.sleep(60)
+    if options["d"] == SLOW_ADVICE and options["Bc"] < 1024:
         time.sleep(60)
     if options["d"] == CRASH:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -40,6 +42,7 @@ def reply(options):
         "instruction_total": 500,
         "triton": triton_version() or "none",
         "kernel_hash": kernel_hash(options["kernel"]),
+        "program_hash": "0",
         "seconds": 0.01,
     }
     return {"report": report}

@@ -22,6 +22,7 @@ def made(**changes):
         instruction_total=900,
         triton="9.9",
         kernel_hash=kernel_hash("teaching"),
+        program_hash="0",
         **changes,
     )
 

@@ -77,6 +77,16 @@ def test_arguments_are_specialised_as_by_a_launch():
     assert signature["Q"] == "*bf16" and signature["L"] == "*fp32"
 
 
+def test_the_programs_hash_follows_what_is_computed_and_not_how_it_is_built():
+    one = compile_report.program_hash(Options(Br=16, Bc=16))
+    assert one == build(Options(Br=16, Bc=16)).program_hash
+    # Warps, stages and the target come after the front end.
+    assert one == compile_report.program_hash(Options(Br=16, Bc=16, warps=8, stages=3, target="sm_80"))
+    others = [{"Bc": 32}, {"d": 64}, {"causal": True}, {"dtype": "fp16"}]
+    hashes = {one} | {compile_report.program_hash(Options(**{"Br": 16, "Bc": 16} | o)) for o in others}
+    assert len(hashes) == 5
+
+
 def test_fp32_stays_off_the_tensor_cores():
     report = build(Options(Br=16, Bc=16, d=16, dtype="fp32"))
     assert report.tensor_core_instructions == 0 and report.instructions["FFMA"] > 100

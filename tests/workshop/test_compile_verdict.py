@@ -34,6 +34,7 @@ def made(shared=0, registers=32, stack=0, columns=0, **options):
         instruction_total=100,
         triton="0",
         kernel_hash="0",
+        program_hash="0",
     )
 
 
@@ -135,7 +136,7 @@ def ask(options):
 
 def test_a_tile_over_the_limit_is_told_what_would_help():
     options = Options(Br=64, Bc=256, d=128, stages=2)
-    found = suggestions(options, H100, ask)
+    found = suggestions(ask(options), H100, ask)
     assert [(one.option, one.value, one.text) for one in found] == [
         ("Bc", 128, "Bc=128"),
         ("stages", 1, "one stage"),
@@ -149,7 +150,7 @@ def test_a_suggestion_that_spills_says_so():
     def spilling(options):
         return replace(ask(options), stack_bytes=928 if options.stages == 1 else 0)
 
-    found = suggestions(Options(Br=64, Bc=256), H100, spilling)
+    found = suggestions(ask(Options(Br=64, Bc=256)), H100, spilling)
     assert sentence(ask(Options(Br=64, Bc=256)), H100, found).endswith(
         "try Bc=128 or one stage (with one stage registers spill 928 B a thread)"
     )
@@ -157,13 +158,13 @@ def test_a_suggestion_that_spills_says_so():
 
 def test_rows_are_suggested_only_when_nothing_else_helps():
     options = Options(Br=1024, Bc=16, d=128, stages=1)
-    found = suggestions(options, H100, ask)
+    found = suggestions(ask(options), H100, ask)
     assert [one.text for one in found] == ["Br=512"]
     assert found[0].report.options.warps == 8
 
 
 def test_nothing_helps_is_said():
-    found = suggestions(Options(Br=64, Bc=64), H100, lambda options: None)
+    found = suggestions(ask(Options(Br=64, Bc=1024)), H100, lambda options: None)
     assert found == ()
     assert sentence(ask(Options(Br=64, Bc=1024)), H100, found).endswith(
         "it would not launch; no smaller Br, Bc or number of stages alone would help"
@@ -178,7 +179,7 @@ def test_nothing_helps_is_said():
 )
 def test_every_suggestion_launches_and_is_the_smallest_change_of_its_kind(Br, Bc, stages, d):
     options = Options(Br=Br, Bc=Bc, stages=stages, d=d)
-    for one in suggestions(options, A100, ask):
+    for one in suggestions(ask(options), A100, ask):
         assert launches(ask(options.with_(**{one.option: one.value})), A100)
         larger = one.value + 1 if one.option == "stages" else one.value * 2
         if larger < getattr(options, one.option):
@@ -186,12 +187,38 @@ def test_every_suggestion_launches_and_is_the_smallest_change_of_its_kind(Br, Bc
 
 
 def test_the_search_can_be_driven_from_outside():
-    asking = search(Options(Br=64, Bc=256), H100)
+    asking = search(ask(Options(Br=64, Bc=256)), H100)
     assert next(asking) == Options(Br=64, Bc=128)
     assert asking.send(ask(Options(Br=64, Bc=128))) == Options(Br=64, Bc=256, stages=1)
     with pytest.raises(StopIteration) as end:
         asking.send(None)
     assert [one.text for one in end.value.value] == ["Bc=128"]
+
+
+def test_what_is_hopeless_by_the_formula_is_not_compiled():
+    asked = []
+
+    def note(options):
+        asked.append((options.Bc, options.stages))
+        return ask(options)
+
+    suggestions(ask(Options(Br=256, Bc=1024, d=256, stages=3)), H100, note)
+    # 131,072 B for Q, 1,024 B a row of K,V and stage: fits with 33 rows of three stages, asked up to 1.25 x.
+    assert asked == [(32, 3)]
+
+
+@given(st.sampled_from([64, 256]), st.sampled_from([128, 1024]), st.integers(1, 4), st.floats(0.8, 1.2))
+def test_a_compiler_that_differs_from_the_formula_is_still_asked_about_what_fits(Br, Bc, stages, factor):
+    def other(options):
+        return replace(ask(options), shared_bytes=int(factor * shared_by_formula(options)))
+
+    report = other(Options(Br=Br, Bc=Bc, stages=stages))
+    best = {}
+    for Bc_smaller in (1024, 512, 256, 128, 64, 32, 16):
+        if Bc_smaller < Bc and launches(other(report.options.with_(Bc=Bc_smaller)), H100):
+            best.setdefault("Bc", Bc_smaller)
+    found = {one.option: one.value for one in suggestions(report, H100, other)}
+    assert found.get("Bc") == best.get("Bc")
 
 
 def test_a_tile_that_fits_says_how_many_blocks_and_what_spills():

@@ -201,6 +201,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         except CannotCompile:
             return None
 
-    found = None if launches(report, gpu) else suggestions(options, gpu, ask)
+    found = None if launches(report, gpu) else suggestions(report, gpu, ask)
     print(as_table(report, gpu, sentence(report, gpu, found)))
     return 0

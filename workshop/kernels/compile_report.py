@@ -11,6 +11,7 @@ Importing this file needs neither Triton nor torch; building needs Triton alone.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tempfile
@@ -42,8 +43,9 @@ class Report:
     options: what was asked. shared_bytes: shared memory of a block. tensor_columns: tensor memory of a block, in
     columns (sm_100; 0 elsewhere). registers: of a thread. stack_bytes: of a thread, its frame in local
     memory, which is where spilled registers live. instructions: {SASS name: count}, see `compile_sass.MEANINGS`.
-    instruction_total: all of them. triton: version. kernel_hash: of the kernel's source. seconds: what compiling
-    took (0 where it was not measured).
+    instruction_total: all of them. triton: version. kernel_hash: of the kernel's source. program_hash: of the
+    program that the front end made of it, see `program_hash`. seconds: what compiling took (0 where it was not
+    measured).
     """
 
     options: Options
@@ -55,6 +57,7 @@ class Report:
     instruction_total: int
     triton: str
     kernel_hash: str
+    program_hash: str
     seconds: float = 0.0
 
     @property
@@ -106,8 +109,13 @@ def build(options: Options) -> Report:
     started = time.perf_counter()
     # One build at a time in a process: the compiler's cache folder is a setting of the whole process.
     with _LOCK:
-        compiled, version, cuobjdump = _compile(options)
-        code = compile_sass.read(compiled.asm["cubin"], compiled.metadata.name, cuobjdump)
+        program = _Program(options)
+        try:
+            program_hash, compiled = program.hash(), program.compile()
+        except Exception as error:  # a compiler can fail in any way; the reader gets a sentence
+            raise CannotCompile(refusal(options, program.triton.__version__, error)) from error
+        tool = program.triton.knobs.nvidia.cuobjdump.path
+        code = compile_sass.read(compiled.asm["cubin"], compiled.metadata.name, tool)
     return Report(
         options=options,
         shared_bytes=compiled.metadata.shared,
@@ -116,38 +124,70 @@ def build(options: Options) -> Report:
         stack_bytes=code.stack_bytes,
         instructions=code.instructions,
         instruction_total=code.total,
-        triton=version,
+        triton=program.triton.__version__,
         kernel_hash=kernel_hash(options.kernel),
+        program_hash=program_hash,
         seconds=round(time.perf_counter() - started, 3),
     )
 
 
-def _compile(options: Options):
-    if os.environ.get("TRITON_INTERPRET") == "1":
-        raise TritonMissing("Triton is in interpreter mode (TRITON_INTERPRET=1), where nothing is compiled.")
-    try:
-        import triton
-        from triton import knobs
-        from triton.backends.compiler import GPUTarget
-        from triton.compiler import ASTSource, make_backend
-    except ImportError as error:
-        raise TritonMissing(
-            "Triton is not installed, so nothing can be compiled here; pip install -r requirements.txt brings it "
-            "(Linux only)."
-        ) from error
-    spec = launch_of(options)
-    target = GPUTarget("cuda", options.arch, 32)
-    backend = make_backend(target)
-    parsed, signature, constants, attributes = specialise(spec, backend)
-    source = ASTSource(spec.function, signature, constants, attributes)
-    # A private, short-lived folder: nothing is shared with other processes that compile, nothing piles up.
-    with tempfile.TemporaryDirectory(prefix="workshop-compile-") as folder, knobs.cache.scope():
-        knobs.cache.dir = folder
+def program_hash(options: Options) -> str:
+    """16 hex digits of the simplified intermediate code (TTIR, without source locations) of a kernel.
+
+    Costs a twentieth of a build. Two kernels with one hash give the same machine code under the same options and
+    the same Triton, however their sources differ. Raises as `build`.
+    """
+    with _LOCK:
+        program = _Program(options)
         try:
-            compiled = triton.compile(source, target=target, options=parsed.__dict__)
-        except Exception as error:  # a compiler can fail in any way; the reader gets a sentence
-            raise CannotCompile(refusal(options, triton.__version__, error)) from error
-    return compiled, triton.__version__, knobs.nvidia.cuobjdump.path
+            return program.hash()
+        except Exception as error:
+            raise CannotCompile(refusal(options, program.triton.__version__, error)) from error
+
+
+class _Program:
+    """A kernel in front of Triton's compiler, specialised for a target."""
+
+    def __init__(self, options: Options):
+        if os.environ.get("TRITON_INTERPRET") == "1":
+            raise TritonMissing(
+                "Triton is in interpreter mode (TRITON_INTERPRET=1), where nothing is compiled."
+            )
+        try:
+            import triton
+            from triton.backends.compiler import GPUTarget
+            from triton.compiler import ASTSource, make_backend
+        except ImportError as error:
+            raise TritonMissing(
+                "Triton is not installed, so nothing can be compiled here; pip install -r requirements.txt brings it "
+                "(Linux only)."
+            ) from error
+        self.triton = triton
+        self.target = GPUTarget("cuda", options.arch, 32)
+        self.backend = make_backend(self.target)
+        spec = launch_of(options)
+        self.options, *source = specialise(spec, self.backend)
+        self.source = ASTSource(spec.function, *source)
+
+    def hash(self) -> str:
+        from triton._C.libtriton import ir
+
+        context, stages = ir.context(), {}
+        ir.load_dialects(context)
+        self.backend.load_dialects(context)
+        generators = self.backend.get_codegen_implementation(self.options)
+        modules = self.backend.get_module_map()
+        module = self.source.make_ir(self.target, self.options, generators, modules, context)
+        self.backend.add_stages(stages, self.options, self.source.language)
+        text = stages["ttir"](module, {}).str_nodebug()
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def compile(self):
+        knobs = self.triton.knobs
+        # A private, short-lived folder: nothing is shared with other processes that compile, nothing piles up.
+        with tempfile.TemporaryDirectory(prefix="workshop-compile-") as folder, knobs.cache.scope():
+            knobs.cache.dir = folder
+            return self.triton.compile(self.source, target=self.target, options=self.options.__dict__)
 
 
 def specialise(spec: LaunchSpec, backend):

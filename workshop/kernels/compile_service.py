@@ -33,9 +33,9 @@ from .compile_report import Report, triton_version
 from .compile_verdict import Suggestion, gpu_for, launches, search, sentence
 from .process import Ended
 
-#: Seconds: a slider may still move; a build may take; a process without work is kept; how often a running build
-#: looks whether anybody still waits.
-PAUSE, LIMIT, IDLE, LOOK = 0.15, 30.0, 300.0, 0.05
+#: Seconds: a slider may still move; a build may take; after a request advice may still be looked for; a process
+#: without work is kept; how often a running build looks whether anybody still waits.
+PAUSE, LIMIT, PATIENCE, IDLE, LOOK = 0.15, 30.0, 4.0, 300.0, 0.05
 MISSING = (
     "Triton is not installed here, so only tiles of the shipped table can be answered; "
     "pip install -r requirements.txt brings it (Linux only)."
@@ -82,14 +82,15 @@ class _Job:
 class CompileService:
     """The pool and its rules. One a server: see `shared_service`.
 
-    processes: workers at most. limit, pause, idle: seconds, see the module. command: how a worker is started (a
-    folder for its files is appended).
+    processes: workers at most. limit, patience, pause, idle: seconds, see the module. command: how a worker is
+    started (a folder for its files is appended). table: `compile_table.find`, or another.
     """
 
     def __init__(
         self,
         processes: int | None = None,
         limit: float = LIMIT,
+        patience: float = PATIENCE,
         pause: float = PAUSE,
         idle: float = IDLE,
         store: Cache | None = None,
@@ -98,7 +99,8 @@ class CompileService:
     ):
         # Leave a processor to the server, and never take more than four.
         self.processes = processes or max(1, min(4, (os.cpu_count() or 1) - 1))
-        self.limit, self.pause, self.idle, self.command, self.table = limit, pause, idle, command, table
+        self.limit, self.patience, self.pause, self.idle = limit, patience, pause, idle
+        self.command, self.table = command, table
         self.store = store or Cache()
         self._ready = threading.Condition()
         self._queue: deque[_Job] = deque()
@@ -134,7 +136,11 @@ class CompileService:
             if not isinstance(found, Report):
                 text = found if isinstance(found, str) else found(gpu)
                 return Answer(options, gpu, None, "", None, (), text, time.monotonic() - started)
-            changes = None if launches(found, gpu) else await self._suggest(options, gpu, turn)
+            changes = (
+                None
+                if launches(found, gpu)
+                else await self._suggest(found, gpu, turn, started + self.patience)
+            )
             turn.check()
             return Answer(
                 options,
@@ -187,15 +193,24 @@ class CompileService:
         finally:
             self._leave(job)
 
-    async def _suggest(self, options: Options, gpu: GPU, turn: _Turn) -> tuple[Suggestion, ...]:
-        asking = search(options, gpu)
+    async def _suggest(
+        self, report: Report, gpu: GPU, turn: _Turn, until: float
+    ) -> tuple[Suggestion, ...] | None:
+        """Changes that were found by `until`, on the monotonic clock; None where time was too short to say."""
+        asking, complete = search(report, gpu), True
         try:
             wanted = next(asking)
             while True:
-                found, _ = await self._obtain(wanted, turn)
+                found, _ = self._known(wanted)
+                if found is None:
+                    try:
+                        left = max(until - time.monotonic(), 0)
+                        found, _ = await asyncio.wait_for(self._obtain(wanted, turn), left)
+                    except TimeoutError:
+                        complete = False
                 wanted = asking.send(found if isinstance(found, Report) else None)
         except StopIteration as end:
-            return end.value
+            return end.value if complete or end.value else None
 
     # The queue, between event loops and threads.
 

@@ -13,13 +13,16 @@ alone and carries where it comes from; the columns are
     instruction_total    all instructions
     note                 a sentence, for a refusal
     kernel_hash          of the kernel's source, see `compile_source`
+    program_hash         of the program that the compiler's front end made of it, see `compile_report`
     triton               version of the compiler
     date                 UTC day
 
     python -m workshop.kernels.compile_table            compile what is missing or out of date
     python -m workshop.kernels.compile_table --check 8  recompile a sample and compare
 
-The command compiles one kernel at a time at low priority, saves as it goes, and goes on where it was stopped.
+The command compiles one kernel at a time at low priority, saves as it goes, and goes on where it was stopped. When
+the source has changed but the front end still makes the same program of it, the figures stand and only the hash
+is renewed.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from itertools import product
 from pathlib import Path
 
 from .compile_options import TARGETS, Options
-from .compile_report import CannotCompile, Report, TritonMissing, build, triton_version
+from .compile_report import CannotCompile, Report, TritonMissing, build, program_hash, triton_version
 from .compile_source import kernel_hash
 
 # A folder of its own: the CSV files beside it are measurements and have other columns.
@@ -44,24 +47,28 @@ PATH = Path(__file__).parents[1] / "recordings" / "compiled" / "compile-table.cs
 COLUMNS = (
     *("kernel", "target", "dtype", "causal", "d", "Br", "Bc", "warps", "stages"),
     *("status", "shared_bytes", "tensor_columns", "registers", "stack_bytes", "instructions"),
-    *("instruction_total", "note", "kernel_hash", "triton", "date"),
+    *("instruction_total", "note", "kernel_hash", "program_hash", "triton", "date"),
 )
-SIDES, HEADS = (16, 32, 64, 128, 256), (64, 128, 256)
+SIDES, HEADS = (16, 32, 64, 128, 256), (128, 64, 256)
 COMMAND = "python -m workshop.kernels.compile_table"
 
 
 def grid() -> Iterator[Options]:
-    """The builds of the table, most asked for first: the sliders' tiles on every target with two stages, then
-    one and three stages, then the causal kernel, then fp16."""
-    for stages, causal, dtype in (
-        *((stages, False, "bf16") for stages in (2, 1, 3)),
-        (2, True, "bf16"),
-        (2, False, "fp16"),
+    """The builds of the table, most asked for first.
+
+    Two stages, bf16: the sliders' tiles, every head size of `HEADS`, every target. Then the same with one stage,
+    which is what a tile that does not fit is advised to try; then, for the two smaller head sizes, three stages
+    and the causal kernel.
+    """
+    targets = ("sm_90", *sorted(set(TARGETS) - {"sm_90"}))
+    for stages, causal, heads in (
+        (2, False, HEADS),
+        (1, False, HEADS),
+        (2, True, HEADS[:2]),
+        (3, False, HEADS[:2]),
     ):
-        for d, target, Br, Bc in product(
-            (128, 64, 256), ("sm_90", *sorted(set(TARGETS) - {"sm_90"})), SIDES, SIDES
-        ):
-            yield Options(Br=Br, Bc=Bc, d=d, dtype=dtype, stages=stages, target=target, causal=causal)
+        for d, target, Br, Bc in product(heads, targets, SIDES, SIDES):
+            yield Options(Br=Br, Bc=Bc, d=d, stages=stages, target=target, causal=causal)
 
 
 def row(options: Options, report: Report | None, note: str = "") -> dict[str, str]:
@@ -72,6 +79,7 @@ def row(options: Options, report: Report | None, note: str = "") -> dict[str, st
         "status": "built" if report else "refused",
         "note": note,
         "kernel_hash": report.kernel_hash if report else kernel_hash(options.kernel),
+        "program_hash": report.program_hash if report else "",
         "triton": report.triton if report else triton_version() or "",
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }
@@ -99,6 +107,7 @@ def parse(cells: dict[str, str]) -> tuple[Options, Report | str]:
         instructions={name: int(count) for name, count in pairs},
         triton=cells["triton"],
         kernel_hash=cells["kernel_hash"],
+        program_hash=cells["program_hash"],
         **{name: int(cells[name]) for name in ("shared_bytes", "tensor_columns", "registers", "stack_bytes")},
         instruction_total=int(cells["instruction_total"]),
     )
@@ -186,35 +195,53 @@ def make(path: Path, builds: Iterable[Options], say, save_every: float = 10.0) -
         if (cells["kernel_hash"], cells["triton"]) == (kernel_hash(options.kernel), version)
     }
     todo = [options for options in wanted if options not in current]
-    say(f"{len(wanted) - len(todo):,} of {len(wanted):,} builds are current, {len(todo):,} to compile")
+    say(f"{len(wanted) - len(todo):,} of {len(wanted):,} builds are current, {len(todo):,} to look at")
     started = saved = time.monotonic()
+    compiled = 0
     for number, options in enumerate(todo, 1):
-        try:
-            rows[options] = row(options, build(options))
-        except TritonMissing:
-            raise
-        except CannotCompile as refusal:
-            rows[options] = row(options, None, str(refusal))
+        kept = renewed(options, rows.get(options), version)
+        rows[options] = kept or compiled_row(options)
+        compiled += kept is None
         now = time.monotonic()
         if now - saved > save_every or number == len(todo):
             write(path, (rows[options] for options in wanted if options in rows))
             saved = now
             left = (now - started) / number * (len(todo) - number)
-            say(f"{number:,} of {len(todo):,}, about {left / 60:.0f} min left ({options.key()})")
+            say(
+                f"{number:,} of {len(todo):,}, {compiled:,} compiled, about {left / 60:.0f} min left ({options.key()})"
+            )
     if not todo:
         write(path, (rows[options] for options in wanted))
-    return len(todo)
+    return compiled
+
+
+def compiled_row(options: Options) -> dict[str, str]:
+    """One line, compiled now."""
+    try:
+        return row(options, build(options))
+    except TritonMissing:
+        raise
+    except CannotCompile as refusal:
+        return row(options, None, str(refusal))
+
+
+def renewed(options: Options, cells: dict[str, str] | None, version: str) -> dict[str, str] | None:
+    """A line whose figures stand although the kernel's source has changed, or None where it must be compiled."""
+    if cells is None or cells["triton"] != version or not cells["program_hash"]:
+        return None
+    try:
+        same = program_hash(options) == cells["program_hash"]
+    except TritonMissing:
+        raise
+    except CannotCompile:
+        return None
+    return cells | {"kernel_hash": kernel_hash(options.kernel)} if same else None
 
 
 def differences(cells: dict[str, str]) -> list[str]:
     """Recompiles one line; what differs, as sentences."""
     options, _ = parse(cells)
-    try:
-        got = row(options, build(options))
-    except TritonMissing:
-        raise
-    except CannotCompile as refusal:
-        got = row(options, None, str(refusal))
+    got = compiled_row(options)
     return [
         f"{options.key()}, {name}: expected {cells[name]} as in the table, got {got[name]}"
         for name in COLUMNS

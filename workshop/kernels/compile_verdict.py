@@ -11,13 +11,16 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from workshop.hardware import GPU, GPUS
-from workshop.units import exact_bytes
+from workshop.residency import kernel_shared_bytes, padded_head
+from workshop.units import DTYPE_BYTES, exact_bytes
 
 from .compile_options import SIDES, Options
 from .compile_report import Report
 
 REGISTER_UNIT, SHARED_UNIT, SCHEDULERS = 256, 128, 4
 TENSOR_COLUMNS, MOST_THREADS, WARP = 512, 1024, 32
+#: How far the formula for shared memory may be off before a build is taken for hopeless.
+DOUBT = 1.25
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
@@ -60,7 +63,7 @@ def occupancy(report: Report, gpu: GPU) -> Occupancy:
     per_warp = -(-max(report.registers, 1) * WARP // REGISTER_UNIT) * REGISTER_UNIT
     warps_held = gpu.regfile_sm // 4 // SCHEDULERS // per_warp * SCHEDULERS
     limits = {
-        "shared memory": gpu.smem_sm // (shared + gpu.smem_reserved)
+        "shared memory": gpu.smem_sm // max(shared + gpu.smem_reserved, 1)
         if report.shared_bytes <= gpu.smem_block
         else 0,
         "registers": warps_held // warps,
@@ -102,13 +105,14 @@ class Suggestion:
     report: Report
 
 
-def search(options: Options, gpu: GPU) -> Generator[Options, Report | None, tuple[Suggestion, ...]]:
-    """Changes of one option that make the kernel launch, as a coroutine that asks for reports.
+def search(report: Report, gpu: GPU) -> Generator[Options, Report | None, tuple[Suggestion, ...]]:
+    """Changes of one option that make a kernel launch, as a coroutine that asks for reports.
 
     It yields options and is sent their report (None: there is none); it returns at most one suggestion
     each for Bc and stages, and one for Br only if neither helps. Largest value first, so that a suggestion is the
-    smallest change that works.
+    smallest change that works. What is hopeless by the formula for shared memory is not asked for.
     """
+    options = report.options
     found: list[Suggestion] = []
     smaller = [side for side in reversed(SIDES) if side < options.Bc]
     fewer = list(range(options.stages - 1, 0, -1))
@@ -117,18 +121,30 @@ def search(options: Options, gpu: GPU) -> Generator[Options, Report | None, tupl
         if option == "Br" and found:
             break
         for value in values:
-            report = yield options.with_(**{option: value})
-            if report is not None and launches(report, gpu):
-                found.append(Suggestion(option, value, _change(option, value), report))
+            changed = options.with_(**{option: value})
+            if _hopeless(report, changed, gpu):
+                continue
+            answer = yield changed
+            if answer is not None and launches(answer, gpu):
+                found.append(Suggestion(option, value, _change(option, value), answer))
                 break
     return tuple(found)
 
 
-def suggestions(
-    options: Options, gpu: GPU, ask: Callable[[Options], Report | None]
-) -> tuple[Suggestion, ...]:
+def _hopeless(report: Report, changed: Options, gpu: GPU) -> bool:
+    """Whether a changed build needs far more shared memory than there is, going by the formula, scaled by what
+    the compiler asked for in `report`."""
+
+    def formula(o: Options) -> int:
+        return kernel_shared_bytes(o.Br, o.Bc, int(padded_head(o.d)), DTYPE_BYTES[o.dtype], o.stages)
+
+    expected = report.shared_bytes * formula(changed) / formula(report.options)
+    return expected > DOUBT * gpu.smem_block
+
+
+def suggestions(report: Report, gpu: GPU, ask: Callable[[Options], Report | None]) -> tuple[Suggestion, ...]:
     """`search`, with reports from a plain function."""
-    asking = search(options, gpu)
+    asking = search(report, gpu)
     try:
         wanted = next(asking)
         while True:
