@@ -160,8 +160,17 @@ def formula(general: str, numbers: str, reading: str, note: str, role: str = "in
     )
 
 
-def table(columns: list[tuple[str, bool]], rows: list[list[str]], total: list[str] | None = None) -> str:
-    """Return an HTML table. ``columns``: (heading, is it a number); cells are HTML; ``total`` is the last row."""
+def table(
+    columns: list[tuple[str, bool]],
+    rows: list[list[str]],
+    total: list[str] | None = None,
+    *,
+    chosen: int | None = None,
+) -> str:
+    """Return an HTML table. ``columns``: (heading, is it a number); cells are HTML; ``total`` is the last row.
+
+    ``chosen``: index of the row that is the reader's own, set in bold.
+    """
 
     def line(cells: list[str], tag: str = "td", css: str = "") -> str:
         if len(cells) != len(columns):
@@ -172,7 +181,8 @@ def table(columns: list[tuple[str, bool]], rows: list[list[str]], total: list[st
         )
         return f"<tr{css}>{inner}</tr>"
 
-    body = "".join(line(row) for row in rows)
+    mark = ' class=chosen aria-current="true"'
+    body = "".join(line(row, css=mark if i == chosen else "") for i, row in enumerate(rows))
     if total is not None:
         body += line(total, css=" class=total")
     return f"<table><thead>{line([name for name, _ in columns], 'th')}</thead><tbody>{body}</tbody></table>"
