@@ -27,6 +27,7 @@ class CompileProcess:
 
     def __init__(self, command: Sequence[str]):
         self.command, self.process, self.scratch = command, None, None
+        self.asked = 0
 
     def __enter__(self):
         return self
@@ -42,6 +43,8 @@ class CompileProcess:
         if self.process is None:
             self.scratch = tempfile.mkdtemp(prefix="workshop-compiler-")
             self.process = WorkerProcess([*self.command, self.scratch], ROOT)
+            self.asked = 0
+        self.asked += 1
         self.process.send({"options": options.record()})
 
     def hear(self, seconds: float) -> dict | Ended | None:

@@ -36,6 +36,8 @@ from .process import Ended
 #: Seconds: a slider may still move; a build may take; after a request advice may still be looked for; a process
 #: without work is kept; how often a running build looks whether anybody still waits.
 PAUSE, LIMIT, PATIENCE, IDLE, LOOK = 0.15, 30.0, 4.0, 300.0, 0.05
+#: Builds after which a process is replaced: the compiler keeps a megabyte or two of each.
+BUILDS = 200
 MISSING = (
     "Triton is not installed here, so only tiles of the shipped table can be answered; "
     "pip install -r requirements.txt brings it (Linux only)."
@@ -82,7 +84,7 @@ class _Job:
 class CompileService:
     """The pool and its rules. One a server: see `shared_service`.
 
-    processes: workers at most. limit, patience, pause, idle: seconds, see the module. command: how a worker is
+    processes: workers at most. limit, patience, pause, idle: seconds, see the module. builds: of one process. command: how a worker is
     started (a folder for its files is appended). table: `compile_table.find`, or another.
     """
 
@@ -93,6 +95,7 @@ class CompileService:
         patience: float = PATIENCE,
         pause: float = PAUSE,
         idle: float = IDLE,
+        builds: int = BUILDS,
         store: Cache | None = None,
         command: Sequence[str] = COMMAND,
         table=compile_table.find,
@@ -100,6 +103,7 @@ class CompileService:
         # Leave a processor to the server, and never take more than four.
         self.processes = processes or max(1, min(4, (os.cpu_count() or 1) - 1))
         self.limit, self.patience, self.pause, self.idle = limit, patience, pause, idle
+        self.builds = builds
         self.command, self.table = command, table
         self.store = store or Cache()
         self._ready = threading.Condition()
@@ -260,6 +264,8 @@ class CompileService:
                     job = self._queue.popleft()
                 try:
                     self._serve(worker, job)
+                    if worker.asked >= self.builds:
+                        worker.end()
                 except Exception as error:  # a full disk, no more processes: the reader gets a sentence
                     worker.end()
                     job.finish(f"The compiler's worker could not be started: {error}")
