@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-SLOW, CRASH, REFUSE, FAIL, EXIT, NOISE, SLOW_ADVICE = 16, 24, 32, 40, 48, 56, 88
+SLOW, CRASH, REFUSE, FAIL, EXIT, NOISE, SLOW_ADVICE, GARBAGE = 16, 24, 32, 40, 48, 56, 88, 96
 
 
 def reply(options):
@@ -26,6 +26,8 @@ def reply(options):
         return {"refused": "Triton does not build this."}
     if options["d"] == FAIL:
         return {"failed": "Something else went wrong."}
+    if options["d"] == GARBAGE:
+        return {"report": {"registers": 1}}
     if options["d"] == NOISE:
         print("a line that is not JSON", flush=True)
     from workshop.kernels.compile_report import triton_version

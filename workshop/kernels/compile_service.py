@@ -14,13 +14,10 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import os
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 
 from workshop.hardware import GPU
@@ -28,16 +25,17 @@ from workshop.hardware import GPU
 from . import compile_table
 from .compile_cache import Cache
 from .compile_options import Options
-from .compile_process import COMMAND, CompileProcess, crash_sentence, late_sentence
+from .compile_pool import CompilePool
+from .compile_process import COMMAND, crash_sentence, late_sentence
 from .compile_report import Report, triton_version
 from .compile_verdict import Suggestion, gpu_for, launches, search, sentence
-from .process import Ended
 
 #: Seconds: a slider may still move; a build may take; after a request advice may still be looked for; a process
-#: without work is kept; how often a running build looks whether anybody still waits.
-PAUSE, LIMIT, PATIENCE, IDLE, LOOK = 0.15, 30.0, 4.0, 300.0, 0.05
+#: without work is kept.
+PAUSE, LIMIT, PATIENCE, IDLE = 0.15, 30.0, 4.0, 300.0
 #: Builds after which a process is replaced: the compiler keeps a megabyte or two of each.
 BUILDS = 200
+MOST_REFUSED = 1000
 MISSING = (
     "Triton is not installed here, so only tiles of the shipped table can be answered; "
     "pip install -r requirements.txt brings it (Linux only)."
@@ -68,24 +66,11 @@ class Answer:
 Found = Report | str | Callable[[GPU], str]
 
 
-@dataclass(eq=False)
-class _Job:
-    """A build that somebody waits for. `waiting` counts them; at 0 it is stopped."""
-
-    options: Options
-    future: Future = field(default_factory=Future)
-    waiting: int = 0
-
-    def finish(self, found: Found) -> None:
-        if not self.future.done():
-            self.future.set_result(found)
-
-
 class CompileService:
-    """The pool and its rules. One a server: see `shared_service`.
+    """The rules of one server, see `shared_service`.
 
-    processes: workers at most. limit, patience, pause, idle: seconds, see the module. builds: of one process. command: how a worker is
-    started (a folder for its files is appended). table: `compile_table.find`, or another.
+    processes: workers at most. limit, patience, pause, idle: seconds, see the module. builds: of one process.
+    command: how a worker is started (a folder for its files is appended). table: `compile_table.find`, or another.
     """
 
     def __init__(
@@ -98,23 +83,13 @@ class CompileService:
         builds: int = BUILDS,
         store: Cache | None = None,
         command: Sequence[str] = COMMAND,
-        table=compile_table.find,
+        table: Callable[[Options], Report | str | None] = compile_table.find,
     ):
-        # Leave a processor to the server, and never take more than four.
-        self.processes = processes or max(1, min(4, (os.cpu_count() or 1) - 1))
-        self.limit, self.patience, self.pause, self.idle = limit, patience, pause, idle
-        self.builds = builds
-        self.command, self.table = command, table
+        self.patience, self.pause, self.command, self.table = patience, pause, command, table
         self.store = store or Cache()
-        self._ready = threading.Condition()
-        self._queue: deque[_Job] = deque()
-        self._jobs: dict[Options, _Job] = {}
+        self.pool = CompilePool(self._settle, command, limit, idle, builds, processes)
         self._refused: dict[Options, Found] = {}
         self._latest: dict[Hashable, _Turn] = {}
-        self._threads: list[threading.Thread] = []
-        self._closed = False
-
-    # What a page calls, on its event loop.
 
     async def report(
         self, options: Options, gpu: GPU | None = None, reader: Hashable = None, pause: float | None = None
@@ -169,14 +144,7 @@ class CompileService:
 
     def close(self) -> None:
         """Ends the processes. Requests that still wait get a sentence."""
-        with self._ready:
-            self._closed = True
-            for job in self._queue:
-                job.finish("The compiler service was closed.")
-            self._queue.clear()
-            self._ready.notify_all()
-        for thread in self._threads:
-            thread.join(10)
+        self.pool.close()
 
     def _known(self, options: Options) -> tuple[Found | None, str]:
         found = self.table(options)
@@ -191,11 +159,13 @@ class CompileService:
         found, origin = self._known(options)
         if found is not None:
             return found, origin
-        job = self._submit(options)
+        if triton_version() is None and self.command is COMMAND:
+            return MISSING, ""
+        job = self.pool.submit(options)
         try:
             return await turn.wait(job.future), "compiled"
         finally:
-            self._leave(job)
+            self.pool.leave(job)
 
     async def _suggest(
         self, report: Report, gpu: GPU, turn: _Turn, until: float
@@ -216,92 +186,33 @@ class CompileService:
         except StopIteration as end:
             return end.value if complete or end.value else None
 
-    # The queue, between event loops and threads.
-
-    def _submit(self, options: Options) -> _Job:
-        with self._ready:
-            job = self._jobs.get(options)
-            if job is None:
-                job = self._jobs[options] = _Job(options)
-                if triton_version() is None and self.command is COMMAND:
-                    job.finish(MISSING)
-                elif self._closed:
-                    job.finish("The compiler service was closed.")
-                else:
-                    self._queue.append(job)
-                    self._grow()
-                    self._ready.notify()
-            job.waiting += 1
-            return job
-
-    def _leave(self, job: _Job) -> None:
-        with self._ready:
-            job.waiting -= 1
-            if job.waiting <= 0 and self._jobs.get(job.options) is job:
-                del self._jobs[job.options]
-                if job in self._queue:
-                    self._queue.remove(job)
-
-    def _grow(self) -> None:
-        """Starts another thread if there is more work than threads and room for one; under the lock."""
-        if len(self._threads) < min(self.processes, len(self._jobs)):
-            thread = threading.Thread(target=self._work, name="compile", daemon=True)
-            self._threads.append(thread)
-            thread.start()
-
-    # A worker's own thread.
-
-    def _work(self) -> None:
-        with CompileProcess(self.command) as worker:
-            while True:
-                with self._ready:
-                    while not self._queue and not self._closed:
-                        # An idle process is ended once; then the thread sleeps until there is work.
-                        if not self._ready.wait(self.idle if worker.alive else None):
-                            worker.end()
-                    if self._closed:
-                        return
-                    job = self._queue.popleft()
-                try:
-                    self._serve(worker, job)
-                    if worker.asked >= self.builds:
-                        worker.end()
-                except Exception as error:  # a full disk, no more processes: the reader gets a sentence
-                    worker.end()
-                    job.finish(f"The compiler's worker could not be started: {error}")
-
-    def _serve(self, worker: CompileProcess, job: _Job) -> None:
-        worker.ask(job.options)
-        deadline = time.monotonic() + self.limit
-        while True:
-            reply = worker.hear(LOOK)
-            if isinstance(reply, Ended):
-                worker.end()
-                return job.finish(crash_sentence(job.options, reply))
-            if reply is not None:
-                return self._keep(job, reply)
-            late = time.monotonic() > deadline
-            if late or job.waiting <= 0 or self._closed:
-                worker.end()
-                if not late:
-                    return job.finish("This build was stopped.")
-                self._remember(job.options, partial(late_sentence, job.options, self.limit))
-                return job.finish(self._refused[job.options])
-
-    def _keep(self, job: _Job, reply: dict) -> None:
-        if "report" in reply:
-            report = Report.from_record(reply["report"])
+    def _settle(self, options: Options, outcome: dict) -> Found:
+        """What waiters get for an outcome of the pool; keeps what is worth keeping."""
+        if "report" in outcome:
+            try:
+                report = Report.from_record(outcome["report"])
+            except (ValueError, TypeError) as error:
+                return f"The compiler's worker sent something that is no report: {error}"
             self.store.put(report)
-            return job.finish(report)
-        if "refused" in reply:
-            self._remember(job.options, reply["refused"])
-        job.finish(reply.get("refused") or reply.get("failed") or "The compiler's worker sent no answer.")
+            return report
+        if "refused" in outcome:
+            return self._remember(options, outcome["refused"])
+        if "late" in outcome:
+            return self._remember(options, partial(late_sentence, options, outcome["late"]))
+        if "ended" in outcome:
+            return crash_sentence(options, outcome["ended"])
+        if "broken" in outcome:
+            return f"The compiler's worker could not be started: {outcome['broken']}"
+        if "stopped" in outcome:
+            return "This build was stopped, because the compiler service was closed."
+        return outcome.get("failed", "The compiler's worker sent no answer.")
 
-    def _remember(self, options: Options, found: Found) -> None:
+    def _remember(self, options: Options, found: Found) -> Found:
         """Keeps a refusal for this server's life, so that it is not tried over and over."""
-        if len(self._refused) >= 1000:
+        if len(self._refused) >= MOST_REFUSED:
             self._refused.pop(next(iter(self._refused)))
         self._refused[options] = found
+        return found
 
 
 class _TakenOver(Exception):
@@ -330,10 +241,10 @@ class _Turn:
     async def wait(self, future: Future) -> Found:
         """The future's result, unless the reader moves on first."""
         mine = self.loop.create_future()
-        future.add_done_callback(lambda done: self._set(mine, done.result()))
+        future.add_done_callback(lambda done: self._set(mine, done))
         await asyncio.wait([self.over, mine], return_when=asyncio.FIRST_COMPLETED)
         self.check()
-        return mine.result()
+        return mine.result().result()
 
     def _set(self, future: asyncio.Future, value) -> None:
         """Sets a future of this loop from any thread; a loop that has ended has nobody left to tell."""
