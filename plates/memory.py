@@ -41,8 +41,8 @@ class Memory(Plate):
         {"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu", "bandwidth", "tflops", "step"}
     )
     controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
-    scope = "Forward and backward pass of one layer, all its heads; a model, but for the gradients, which are computed."
-    minutes = (6, 2)
+    scope = "Forward and backward pass of one layer; modelled, but for the gradients."
+    minutes = (4, 0)
     local_keys = ("boundary", "blocks")
 
     def own_state(self) -> Choices:

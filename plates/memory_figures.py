@@ -15,6 +15,8 @@ from workshop.problem import LIMITS, Problem, Tile
 PANELS = {"memory": units.bytes_, "traffic": units.bytes_, "flops": units.flops, "time": units.seconds}
 _FIRST, _LAST = 64, LIMITS["N"][1]
 _HEIGHT = 255
+# two side by side where there is room, one below the other where not
+_GRID = ":host{display:grid !important;grid-template-columns:repeat(auto-fit,minmax(min(100%,390px),1fr));gap:4px 18px}"
 
 
 def curves(problem: Problem, tile: Tile, gpu: GPU, boundary: str, N) -> dict[str, dict[str, np.ndarray]]:
@@ -36,16 +38,9 @@ class Multiples:
         self._parts = {name: self._build(themed, words, name) for name in PANELS}
         self._words = words
         panes = [
-            pn.pane.Bokeh(
-                part["fig"],
-                sizing_mode="stretch_width",
-                min_width=290,
-                margin=0,
-                styles={"flex": "1 1 380px"},
-            )
-            for part in self._parts.values()
+            pn.pane.Bokeh(part["fig"], sizing_mode="stretch_width", margin=0) for part in self._parts.values()
         ]
-        self.view = pn.FlexBox(*panes, gap="6px 18px", sizing_mode="stretch_width", margin=0)
+        self.view = pn.Column(*panes, stylesheets=[_GRID], sizing_mode="stretch_width", margin=0)
 
     def _build(self, themed: Themed, words: dict[str, str], name: str) -> dict:
         fig = figures.chart(
@@ -74,8 +69,9 @@ class Multiples:
             part["labels"][role] = figures.label(
                 themed, fig, words[f"curve_{role}"], role, bold=True, x_offset=6, text_baseline="middle"
             )
-        part["ratio"] = figures.label(themed, fig, "", "ink", bold=True, x_offset=10, text_baseline="middle")
-        themed.colour(part["ratio"], background_fill_color="paper")
+        part["ratio"] = figures.label(
+            themed, fig, "", "ink", bold=True, x_offset=12, y_offset=-10, text_baseline="top"
+        )
         return part
 
     def patch(self, problem: Problem, tile: Tile, gpu: GPU, boundary: str) -> None:
@@ -87,7 +83,7 @@ class Multiples:
             part = self._parts[name]
             fig = part["fig"]
             low = min(v[0] for v in values.values()) / 3
-            high = max(v[-1] for v in values.values()) * 4
+            high = max(v[-1] for v in values.values()) * 12
             fig.x_range.start = first
             fig.y_range.start, fig.y_range.end = low, high
             figures.ticks(
@@ -101,12 +97,6 @@ class Multiples:
             for (role, _), y in zip(values.items(), placed, strict=True):
                 part["labels"][role].update(x=_LAST, y=10**y)
             a, b = (float(values[role][here]) for role in ("standard", "flash"))
-            right = problem.N > 2048
             more, word = (a / b, "less") if a >= b else (b / a, "more")
-            part["ratio"].update(
-                x=problem.N,
-                y=float(np.sqrt(a) * np.sqrt(b)) if max(a, b) / min(a, b) > 3 else min(a, b) / 3,
-                text=f"{units.ratio(more)} {self._words[word]}",
-                text_align="right" if right else "left",
-                x_offset=-12 if right else 12,
-            )
+            # the curves rise, so that below and right of the dots there is room
+            part["ratio"].update(x=problem.N, y=min(a, b), text=f"{units.ratio(more)} {self._words[word]}")

@@ -3,7 +3,7 @@ const PRODUCTS = ["", "①", "②", "③", "④", "⑤"]
 
 export function render({ model, el }) {
   const words = model.words
-  const root = h("section", { class: "loop", tabindex: 0, role: "group", "aria-label": words.label })
+  const root = h("section", { class: "walk", tabindex: 0, role: "group", "aria-label": words.label })
   let data = null
   let sent = model.step
   let drawn = null
@@ -29,7 +29,7 @@ export function render({ model, el }) {
   meters.append(
     h("div", {}, h("span", {}, words.read), readOut),
     h("div", {}, h("span", {}, words.written), writtenOut),
-    h("div", { class: "error" }, h("span", {}, words.error), errorOut)
+    h("div", { class: "gap" }, h("span", {}, words.error), errorOut)
   )
   panels.tile.append(tileBox, meters)
   root.append(player.node, say, h("div", { class: "board" }, ...Object.values(panels)))
@@ -47,11 +47,11 @@ export function render({ model, el }) {
     if (!width || !data) return
     const unit = parseFloat(getComputedStyle(root).fontSize) / 15
     const edge = 30 * unit
-    const side = Math.min(width - 2.6 * edge, 270 * unit)
+    const side = Math.min(width - 2.9 * edge, 280 * unit)
     const cell = side / data.N
-    const left = 1.4 * edge
-    const top = 2.5 * edge
-    const svg = s("svg", { viewBox: `0 0 ${width} ${top + side + 2.4 * edge}`, width, height: top + side + 2.4 * edge, role: "img", "aria-label": words.map })
+    const left = 1.7 * edge
+    const top = 1.6 * edge
+    const svg = s("svg", { viewBox: `0 0 ${width} ${top + side + 1.6 * edge}`, width, height: top + side + 1.6 * edge, role: "img", "aria-label": words.map })
     const bar = (css, x, y, w, tall) => {
       const node = s("rect", { class: css, x, y, width: Math.max(1, w - 1.5), height: Math.max(1, tall - 1.5) })
       svg.append(node)
@@ -82,8 +82,8 @@ export function render({ model, el }) {
     }
     name(left + side / 2, top - 0.95 * edge, "K, V")
     name(left + side / 2, top + side + 1.2 * edge, "dK, dV")
-    name(left - 0.4 * edge, top - 0.3 * edge, "Q, dO")
-    name(left + side + 0.46 * edge, top - 0.3 * edge, "dQ")
+    name(left - 0.12 * edge, top - 0.28 * edge, "Q, dO", "end")
+    name(left + side + 0.2 * edge, top - 0.28 * edge, "dQ", "start")
     map.replaceChildren(svg)
     drawTiles(unit)
     player.draw()
@@ -93,9 +93,8 @@ export function render({ model, el }) {
   function drawTiles(unit) {
     drawn.heat = {}
     tileBox.replaceChildren()
-    const big = Math.max(data.Br, data.Bc)
     const width = Math.max(200, tileBox.clientWidth)
-    const cell = Math.max(15, Math.min(40 * unit, (width - 2 * 16) / 3 / big))
+    const cell = Math.max(15, Math.min(46 * unit, (width - 3 * 20) / 3 / data.Bc))
     for (const name of ["p", "dp", "ds"]) {
       const figure = h("div", { class: "heat" })
       const svg = s("svg", { width: data.Bc * cell, height: data.Br * cell, role: "img", "aria-label": words["heat_" + name] })
@@ -103,7 +102,7 @@ export function render({ model, el }) {
       for (let r = 0; r < data.Br; r++)
         for (let c = 0; c < data.Bc; c++) {
           const rect = s("rect", { class: "cell", x: c * cell, y: r * cell, width: cell - 1, height: cell - 1 })
-          const text = s("text", { class: "number", x: (c + 0.5) * cell - 0.5, y: (r + 0.5) * cell + 4 * unit, "text-anchor": "middle", style: `font-size:${Math.min(11 * unit, cell / 2.9)}px` })
+          const text = s("text", { class: "number", x: (c + 0.5) * cell - 0.5, y: (r + 0.5) * cell + cell / 8, "text-anchor": "middle", style: `font-size:${Math.min(14 * unit, cell / 2.8)}px` })
           svg.append(rect, text)
           cells.push({ rect, text })
         }
@@ -154,7 +153,7 @@ export function render({ model, el }) {
         rect.setAttribute("style", value === undefined ? "" : `--shade:${(shade * 100).toFixed(0)}%`)
         rect.setAttribute("class", value === undefined ? "cell" : value < 0 ? "cell below" : "cell above")
         text.setAttribute("class", shade > 0.55 ? "number on" : "number")
-        put(text, value === undefined ? "" : value.toFixed(2).replace("-", "−"))
+        put(text, value === undefined ? "" : value.toFixed(2).replace(/^-0\.00$/, "0.00").replace("-", "−"))
       })
     }
     put(readOut, step.read_text)

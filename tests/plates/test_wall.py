@@ -1,0 +1,182 @@
+"""The wall: both ends of every control, golden numbers, and a picture that draws the model's trips."""
+
+import re
+from html.parser import HTMLParser
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from plates import text
+from plates.settings import Settings
+from plates.trips import picture
+from plates.wall import Wall
+from workshop import hierarchy, round_trips, traffic
+from workshop.hardware import GPUS
+from workshop.problem import LIMITS, Problem, Tile
+
+ENDS = {
+    "N": LIMITS["N"],
+    "d": LIMITS["d"],
+    "H": LIMITS["H"],
+    "B": LIMITS["B"],
+    "dtype": ("fp8", "fp32"),
+    "gpu": ("l4", "mi300x"),
+}
+EXTRA = [[], ["scale"], ["scale", "mask", "dropout"]]
+
+
+def shown(plate) -> dict[str, tuple[str, str]]:
+    """Readouts in the plate's HTML: name -> (text, data-value)."""
+
+    class Reader(HTMLParser):
+        found, now = {}, None
+
+        def handle_starttag(self, tag, attrs):
+            attrs = dict(attrs)
+            if "data-readout" in attrs:
+                self.now = attrs["data-readout"]
+                assert self.now not in self.found, f"{self.now} stands twice"
+                self.found[self.now] = ("", attrs["data-value"])
+
+        def handle_data(self, data):
+            if self.now:
+                self.found[self.now] = (data, self.found[self.now][1])
+                self.now = None
+
+    reader = Reader()
+    reader.found = {}
+    for pane in plate._texts.values():
+        reader.feed(pane.object)
+    return reader.found
+
+
+def sound(plate) -> None:
+    """No figure holds a number that cannot be drawn, no text says nan, and no readout is negative."""
+    for pane in plate._texts.values():
+        assert not re.search(r"\bnan\b|\binf\b|None|∞|n/a", pane.object), pane.object
+    for _, value in shown(plate).values():
+        assert float(value) >= 0
+
+
+def sources(plate):
+    """Every column of numbers in the plate's own data sources."""
+    for source in (
+        plate._curve,
+        plate._linear,
+        plate._gaps,
+        plate._meets.data_source,
+        plate._here.data_source,
+    ):
+        yield from (np.asarray(column, dtype=float) for column in source.data.values())
+
+
+def test_both_ends_of_every_control_in_pairs():
+    plate = Wall(Settings())
+    plate.view()
+    for a, b in combinations(ENDS, 2):
+        for va, vb, passes in product(ENDS[a], ENDS[b], EXTRA):
+            defaults = {name: plate.settings.param[name].default for name in ENDS}
+            plate.settings.param.update(**{**defaults, a: va, b: vb})
+            plate.local.passes = passes
+            plate.update()
+            sound(plate)
+            for column in sources(plate):
+                assert np.isfinite(column).all() and (column > 0).all()
+            fig = plate._sizes
+            assert 0 < fig.y_range.start < fig.y_range.end and 0 < fig.x_range.start < fig.x_range.end
+
+
+@pytest.mark.parametrize("bandwidth, tflops", [(10, 1), (10, 100_000), (100_000, 1), (100_000, 100_000)])
+def test_a_gpu_that_the_reader_types_in(bandwidth, tflops):
+    plate = Wall(Settings(gpu="custom", bandwidth=bandwidth, tflops=tflops))
+    plate.view()
+    sound(plate)
+    ridges = plate._gaps.data["ridge"]
+    assert ridges == [pytest.approx(tflops * 1e12 / (bandwidth * 1e9))] * len(ridges)
+    assert plate._intensity.x_range.end > max(ridges)
+
+
+def test_the_headline():
+    plate = Wall(Settings())
+    plate.view()
+    found = shown(plate)
+    assert found["trips-bytes"] == ("545 MB", "545259520")
+    assert found["output-bytes"] == ("2.10 MB", "2097152")
+    assert found["score-bytes"] == ("4.29 GB", "4294967296")
+    page = " ".join(pane.object for pane in plate._texts.values()).replace("\u00a0", " ")
+    assert "134,217,728 B" in page and "134 MB" in page and "128 MiB" in page  # decimal and binary
+    assert "80.0 GB, which is 74.5 GiB" in page
+
+
+@pytest.mark.parametrize("passes", EXTRA)
+def test_the_picture_draws_the_models_trips(passes):
+    problem, gpu = Problem(N=1000, d=80), GPUS["a100-sxm-80"]
+    found = round_trips.passes(problem, **{f"{name}_pass": True for name in passes})
+    data = picture(found, problem, gpu, text.labels("wall"))
+    drawn = [(t["tensor"], t["write"], t["bytes"]) for t in data["trips"]]
+    assert drawn == [(t.tensor, t.direction == "write", t.bytes) for t in round_trips.trips(found)]
+    assert [t["total"] for t in data["trips"]] == round_trips.running(found)
+    assert data["square"]["bytes"] == 1000 * 1000 * 2
+    assert data["chip"]["pieces"] * gpu.smem_sm == data["chip"]["bytes"]
+    assert [data["passes"][t["pass"]]["does"] for t in data["trips"]] == [
+        item.does for item in found for _ in item.trips
+    ]
+
+
+@pytest.mark.parametrize("passes", [[], ["scale"], ["mask"], ["scale", "mask"]])
+def test_the_total_is_the_traffic_models(passes):
+    plate = Wall(Settings(N=4096, d=64))
+    plate.local.passes = passes
+    plate.view()
+    ledger = traffic.ledger(
+        "standard", plate.settings.problem, Tile(), scale_pass="scale" in passes, mask_pass="mask" in passes
+    )
+    assert shown(plate)["trips-bytes"][1] == str(ledger.bytes("bf16"))
+
+
+def test_a_step_past_the_end_stands_on_the_last_and_the_browsers_step_comes_back():
+    plate = Wall(Settings(step=99))
+    plate.view()
+    assert plate._trips.step == 8
+    plate._trips.step = 3  # as the browser does
+    assert plate.settings.step == 3
+    plate._trips.step = 8  # the whole story is the page's own opening, so the link need not say it
+    assert plate.settings.step is None
+    plate.settings.step = 5
+    plate.update()
+    assert plate._trips.step == 5
+
+
+def test_capacities_are_where_the_layer_fills_them():
+    plate = Wall(Settings())
+    plate.view()
+    meets = plate._meets.data_source.data
+    for N, capacity, count in zip(meets["x"], meets["y"], (1, 8), strict=True):
+        assert capacity == GPUS["h100-sxm"].memory * count
+        assert Problem(N=N).score_bytes <= capacity < Problem(N=N + 1).score_bytes
+    assert meets["x"] == [35_355, 100_000]  # 80 GB / (32 heads x 2 B), and eight of them, by hand
+
+
+def test_unknown_bandwidths_are_said_to_be_unknown():
+    plate = Wall(Settings(gpu="h100-sxm"))
+    plate.view()
+    html = plate._texts["hierarchy"].object
+    unknown = [level for level in hierarchy.levels(GPUS["h100-sxm"]) if level.bandwidth is None]
+    # once in the picture and once in the table
+    assert html.count(text.labels("wall")["rate_unknown"]) == 2 * len(unknown) == 6
+
+
+def test_the_prose_says_it_in_its_corrected_form():
+    plate = Wall(Settings(gpu="a100-sxm-40"))
+    plate.view()
+    page = " ".join(" ".join(pane.object.split()) for pane in plate._texts.values()).replace("\u00a0", " ")
+    assert "is all its multiprocessors added up" in page  # 20 MB at 19 TB/s
+    assert "equal in real arithmetic" in page
+    assert not re.search(r"bit for bit|identical|last bit", page)
+
+
+def test_every_label_of_the_picture_exists():
+    words = text.labels("wall")
+    used = set(re.findall(r"words\.(\w+)", text.static("wall.js") + text.static("transport.js")))
+    assert used <= set(words), used - set(words)
