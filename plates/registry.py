@@ -3,9 +3,11 @@
 from plates.memory import Memory
 from plates.plate import Plate
 from plates.review import Review
+from plates.roofline import Roofline
+from plates.serving import Serving
 from plates.softmax import Softmax
 from plates.sparsity import Sparsity
 from plates.traffic import Traffic
 from plates.wall import Wall
 
-PLATES: list[type[Plate]] = [Wall, Traffic, Softmax, Memory, Sparsity, Review]
+PLATES: list[type[Plate]] = [Wall, Traffic, Roofline, Softmax, Memory, Sparsity, Serving, Review]

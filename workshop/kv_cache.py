@@ -92,10 +92,10 @@ def gpus_for_weights(model: LanguageModel, dtype: str, gpu: GPU) -> int:
 
 @dataclass(frozen=True)
 class Step:
-    """One decoding step: one new token for each of B conversations of N tokens, on one GPU.
+    """One decoding step: one new token for each of B conversations of N tokens.
 
     weights, cache: bytes read. attention_flops: of the scores and the weighted sums. matrix_flops: 2 a
-    parameter and token. rate: FLOP/s. bandwidth: B/s.
+    parameter and token. rate: FLOP/s. bandwidth: B/s, both of all GPUs together.
     """
 
     weights: int
@@ -131,18 +131,19 @@ class Step:
         return self.attention_s + self.matrix_s
 
 
-def step(model: LanguageModel, N: int, B: int, dtype: str, gpu: GPU) -> Step:
-    """The step of B conversations of N tokens each, weights and cache in `dtype`.
+def step(model: LanguageModel, N: int, B: int, dtype: str, gpu: GPU, gpus: int = 1) -> Step:
+    """The step of B conversations of N tokens each, weights and cache in `dtype`, split evenly over `gpus`.
 
-    A lower bound: data-sheet rates, and nothing but weights and cache read.
+    A lower bound: data-sheet rates, nothing but weights and cache read, and no time for GPUs to talk to each
+    other.
     """
     return Step(
         weights=weight_bytes(model, dtype),
         cache=B * cache_bytes(model, N, dtype),
         attention_flops=4 * B * model.layers * model.heads * model.d * N,
         matrix_flops=2 * B * model.parameters,
-        rate=gpu.rate(dtype).flops,
-        bandwidth=gpu.bandwidth,
+        rate=gpu.rate(dtype).flops * gpus,
+        bandwidth=gpu.bandwidth * gpus,
     )
 
 

@@ -94,15 +94,18 @@ class Occupancy:
         return self.work / (self.waves * self.sms)
 
 
-def occupancy(B: int, kv_heads: int, parts: int, sms: int) -> Occupancy:
-    """Blocks of a step: one for every conversation, K,V head and piece (the query heads of a group share
-    one)."""
-    return Occupancy(B * kv_heads * parts, sms)
+def occupancy(B: int, kv_heads: int, parts: int, sms: int, gpus: int = 1) -> Occupancy:
+    """Blocks of a step on the busiest of `gpus` GPUs that share the blocks evenly.
+
+    One block for every conversation, K,V head and piece; the query heads of a group share it. sms: of one
+    GPU.
+    """
+    return Occupancy(ceil_div(B * kv_heads * parts, gpus), sms)
 
 
-def fewest_splits(B: int, kv_heads: int, sms: int) -> int:
-    """The fewest pieces that give every multiprocessor a block."""
-    return ceil_div(sms, B * kv_heads)
+def fewest_splits(B: int, kv_heads: int, sms: int, gpus: int = 1) -> int:
+    """The fewest pieces that give every multiprocessor of every GPU a block."""
+    return ceil_div(sms * gpus, B * kv_heads)
 
 
 def partial_bytes(heads: int, d: int, parts: int) -> int:

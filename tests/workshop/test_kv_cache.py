@@ -84,6 +84,8 @@ def test_a_step_counted_head_by_head(model, N, B):
     assert step.attention_intensity == pytest.approx(model.group, rel=1e-15)
     assert step.matrix_intensity == pytest.approx(B, rel=1e-15)
     assert step.seconds >= (step.weights + step.cache) / 3.35e12 * (1 - 1e-12)
+    four = kv_cache.step(model, N, B, "bf16", GPUS["h100-sxm"], gpus=4)
+    assert four.seconds == pytest.approx(step.seconds / 4, rel=1e-12)
 
 
 def test_multi_head_decoding_sits_far_below_the_ridge():

@@ -113,6 +113,9 @@ def test_one_conversation_leaves_most_of_a_gpu_idle_until_its_cache_is_split():
     assert fewest == 17 and split_kv.occupancy(1, 8, fewest, sms).busy == 132
     assert split_kv.occupancy(1, 8, fewest - 1, sms).busy < 132
     assert split_kv.occupancy(64, 32, 1, sms).waves == 16
+    # Four GPUs share the eight heads: two blocks each, and four times as many pieces to fill them all.
+    assert split_kv.occupancy(1, 8, 1, sms, gpus=4).work == 2
+    assert split_kv.fewest_splits(1, 8, sms, gpus=4) == 66
 
 
 def test_partial_results_are_small_beside_the_cache():
