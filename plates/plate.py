@@ -172,7 +172,17 @@ class Plate:
     def _head(self, facts: dict) -> str:
         lead = text.section(self.slug, "", facts, self.settings.lang)
         scope = f'<p class="scope">{self.scope}</p>' if self.scope else ""
-        return f'<div class="head"><p class="kicker">{self.kicker}</p>{lead}{scope}</div>'
+        return f'<div class="head"><p class="kicker">{self.kicker}{self._length()}</p>{lead}{scope}</div>'
+
+    def _length(self) -> str:
+        """How long the plate takes in a class, and whether it is on the short path."""
+        full, short = self.minutes
+        if not full:
+            return ""
+        found = text.sections("page", self.settings.lang)
+        words = found["length"].format(minutes=full)
+        words += found["on_path"].format(minutes=short) if short else found["off_path"]
+        return f'<span class="length">{words}</span>'
 
 
 def html_pane(html: str) -> pn.pane.HTML:

@@ -265,9 +265,9 @@ class Atlas:
                 return "<span></span>"
             cls = self._classes[i]
             query = urlencode({"plate": cls.slug})
-            return (
-                f'<a href="?{query}"><small>{self._words[word]}</small>{_NUMERALS[i]} {self._name(cls)}</a>'
-            )
+            short = f" · {self._words['short']}" if cls.minutes[1] else ""
+            small = f"<small>{self._words[word]}{short}</small>"
+            return f'<a href="?{query}">{small}{_NUMERALS[i]} {self._name(cls)}</a>'
 
         links = link(at - 1, "back") + link(at + 1, "next")
         return f'<nav class="pager" aria-label="Next and previous plate">{links}</nav>'

@@ -93,7 +93,7 @@ class Softmax(Plate):
     uses = frozenset({"causal", "dtype", "step"})
     controls = frozenset({"causal", "dtype"})
     scope = "Forward pass, one small head, every number computed in float64; bytes as the chosen format would take."
-    minutes = (9, 3)
+    minutes = (8, 3)
     local_keys = ("sN", "sd", "sBr", "sBc", "pattern", "order")
 
     def own_state(self) -> Small:

@@ -81,7 +81,7 @@ class Sparsity(Plate):
     )
     controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
     scope = "Forward pass; tiles and bytes of one head, time of a layer; exact counts of a model, nothing measured."
-    minutes = (6, 1)
+    minutes = (3, 0)
     local_keys = ("pattern", "window", "tokens", "stride", "density", "paint")
 
     def own_state(self) -> Painted:

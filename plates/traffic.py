@@ -54,7 +54,7 @@ class Traffic(Plate):
     name = "Traffic"
     uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
     scope = "Forward pass, one head, exact element counts of a model; nothing here was measured."
-    minutes = (6, 2)
+    minutes = (5, 2)
     local_keys = ("models",)
 
     def own_state(self) -> Shown:

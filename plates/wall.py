@@ -35,7 +35,7 @@ class Wall(Plate):
     uses = frozenset({"N", "d", "H", "B", "dtype", "gpu", "bandwidth", "tflops", "step"})
     controls = frozenset({"N", "d", "H", "B", "dtype", "gpu"})
     scope = "Forward pass, one head unless a layer is named; exact counts of a model."
-    minutes = (6, 2)
+    minutes = (5, 2)
     local_keys = ("passes",)
 
     def own_state(self) -> Passes:
