@@ -33,8 +33,10 @@ def verdict(guess: float | None, answer: float | None, words: dict[str, str]) ->
     return words[f"guess_{name}"].format(off=units.ratio(off))
 
 
-def _axis(low: float, high: float, label: str, shown: Callable[[float], str], base: int = 10) -> dict:
-    ticks = [{"v": v, "text": round_text(shown)(v)} for v in log_ticks(low, high, base, most=7)]
+def _axis(
+    low: float, high: float, label: str, shown: Callable[[float], str], base: int = 10, most: int = 6
+) -> dict:
+    ticks = [{"v": v, "text": round_text(shown)(v)} for v in log_ticks(low, high, base, most)]
     return {"low": low, "high": high, "label": label, "ticks": ticks}
 
 
@@ -42,9 +44,11 @@ def _points(x: Iterable[float], y: Iterable[float]) -> list[list[float]]:
     return [[float(a), float(b)] for a, b in zip(x, y, strict=True)]
 
 
-def _room(values: np.ndarray, above: float = 1.6) -> tuple[float, float]:
-    """A log range around positive values."""
-    return float(values.min()) / 1.6, float(values.max()) * above
+def _room(values: np.ndarray) -> tuple[float, float]:
+    """A log range around positive values, with room for labels above and below."""
+    low, high = float(values.min()), float(values.max())
+    spread = max(high / low, 4.0)
+    return low / spread**0.12, high * spread**0.2
 
 
 def _options(values: Iterable[float | None], answer: float | None, shown, words) -> list[dict]:
@@ -72,7 +76,7 @@ def _crossover(problem: Problem, tile: Tile, gpu: GPU, words: dict) -> dict:
     return {
         "guesses": "x",
         "options": _options([*_LENGTHS, None], found, units.count, words),
-        "x": _axis(*LIMITS["N"], words["axis_N"], units.count, base=2),
+        "x": _axis(*LIMITS["N"], words["axis_N"], units.count, base=2, most=4),
         "y": _axis(low, high, words["axis_intensity"], units.intensity),
         "curves": [
             {"name": words[name], "role": role, "points": _points(curves[model].x, curves[model].y)}
@@ -109,7 +113,7 @@ def _block(problem: Problem, tile: Tile, gpu: GPU, words: dict) -> dict:
     return {
         "guesses": "x",
         "options": _options(_BLOCKS, best, units.count, words),
-        "x": _axis(*LIMITS["Br"], words["axis_Br"], units.count, base=2),
+        "x": _axis(*LIMITS["Br"], words["axis_Br"], units.count, base=2, most=4),
         "y": _axis(low, high, words["axis_bytes"], units.bytes_),
         "curves": [
             {"name": words["with_spill"], "role": "flash", "points": _points(keep, curve.y[keep - 1])}
@@ -122,6 +126,7 @@ def _block(problem: Problem, tile: Tile, gpu: GPU, words: dict) -> dict:
             "largest": units.count(largest),
             "any_fits": largest > 0,
             "past": best > largest,
+            "more": largest > best,
         },
     }
 
@@ -159,7 +164,7 @@ def _speedup(problem: Problem, tile: Tile, gpu: GPU, words: dict) -> dict:
     return {
         "guesses": "y",
         "options": _options(values, found, units.ratio, words),
-        "x": _axis(*LIMITS["N"], words["axis_N"], units.count, base=2),
+        "x": _axis(*LIMITS["N"], words["axis_N"], units.count, base=2, most=4),
         "y": _axis(low, high, words["axis_speedup"], units.ratio, base=2 if high / low < 100 else 10),
         "curves": [{"name": words["speedup"], "role": "flash", "points": _points(curve.x, curve.y)}],
         "level": {"y": 1.0, "text": words["no_gain"]} if low < 1 < high else None,

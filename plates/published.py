@@ -13,6 +13,11 @@ def _source(words: str) -> str:
     return f'<span class="source">{html.escape(words)}</span>'
 
 
+def _tera(rate: float) -> str:
+    """A rate in TFLOP/s with every digit that was published."""
+    return f"{units.count(rate / 1e12)} TFLOP/s"
+
+
 def training(words: dict[str, str]) -> str:
     """Return the table of training times and speed-ups."""
     columns = [(words["task"], False), (words["by"], False), (words["other_time"], True)]
@@ -76,8 +81,8 @@ def speed(words: dict[str, str]) -> str:
                 f'<span class="together">{html.escape(row.what)}</span>',
                 f'<span class="together">{html.escape(GPUS[row.gpu].name)}</span>',
                 f"{row.direction}, {row.dtype}{head}",
-                units.rate_flops(row.full),
-                "" if row.causal is None else units.rate_flops(row.causal),
+                _tera(row.full),
+                "" if row.causal is None else _tera(row.causal),
                 units.percent(row.share),
                 _source(row.source),
             ]

@@ -38,6 +38,12 @@ def plate_name(slug: str, lang: str) -> str | None:
     return None
 
 
+def _reported(published: tuple[float, float]) -> str:
+    """Shares as their authors print them: whole percents, one or a range."""
+    low, high = (units.number(round(100 * share, 6)) for share in published)
+    return f"{low} %" if low == high else f"{low}–{high} %"
+
+
 class Review(Plate):
     """The last page: what was learnt, asked back, and where it came from."""
 
@@ -48,7 +54,7 @@ class Review(Plate):
     )
     controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
     scope = "Forward pass unless a question says otherwise; models, except for the results, which are cited."
-    minutes = (5, 1)
+    minutes = (3, 1)
     local_keys = ("generation", "chip", "term")
 
     def own_state(self) -> Chosen:
@@ -69,7 +75,6 @@ class Review(Plate):
             model: traffic.ledger(model, problem, tile).bytes(s.dtype) for model in ("standard", "bound")
         }
         asked = quiz.questions(problem, tile, s.gpu_record)
-        low, high = (units.percent(share) for share in generation.published)
         facts = {
             "standard": units.bytes_(moved["standard"]),
             "bound": units.bytes_(moved["bound"]),
@@ -89,7 +94,7 @@ class Review(Plate):
             "matmul_busy": units.percent(found.busy("matmul")),
             "serial": found.serial,
             "limit": found.binding,
-            "published": low if low == high else f"{low} to {high}",
+            "published": _reported(generation.published),
             "_": (shown, found),
         }
         facts["description"] = text.fill(text.sections(self.slug, s.lang)["said"], facts)
@@ -130,12 +135,10 @@ class Review(Plate):
         columns = [("", False), *((html.escape(g.name), False) for g in every)]
 
         def row(name: str, cell) -> list[str]:
-            return [f"<b>{words[f'row_{name}']}</b>", *(cell(g) for g in every)]
+            return [f"<b class=together>{words[f'row_{name}']}</b>", *(cell(g) for g in every)]
 
         def reported(g) -> str:
-            low, high = (units.percent(share) for share in g.published)
-            share = low if low == high else f"{low}–{high}"
-            return f"{share} {text.kind('cited', g.source)}"
+            return f"{_reported(g.published)} {text.kind('cited', g.source)}"
 
         def modelled(g) -> str:
             busy = schedule.schedule(g, UNITS[g.chip], problem, tile).busy("matmul")
@@ -199,13 +202,13 @@ class Review(Plate):
                 self.local,
                 "generation",
                 words["control_generation"],
-                {g.name: slug for slug, g in GENERATIONS.items()},
+                {words[f"version_{slug}"]: slug for slug in GENERATIONS},
             ),
             controls.options(
                 self.local,
                 "chip",
                 words["control_chip"],
-                {words["chip_own"]: OWN, **{rates.record.name: key for key, rates in UNITS.items()}},
+                {words[f"chip_{key}"]: key for key in (OWN, *UNITS)},
             ),
             gap="0 26px",
         )

@@ -13,7 +13,7 @@ from workshop import schedule, units
 from workshop.generations import Generation, Units
 from workshop.problem import Problem, Tile
 
-_PERIODS = 3.6  # of the even loop are shown, besides the start
+_PERIODS = 3.0  # of the even loop are shown, besides the start
 _PARTS = ("", "AB")
 
 

@@ -24,7 +24,7 @@ export function render({ model, el }) {
     for (const lane of lanes) {
       const track = make("div", "track")
       for (const task of lane.tasks) {
-        const block = make("div", `task ${task.kind}${task.part ? " b" : ""}${task.cut ? " cut" : ""}`)
+        const block = make("div", `task ${task.kind}${task.part ? " b" : ""}${task.cut ? " cut" : ""}${task.to - task.from < 0.006 ? " thin" : ""}`)
         block.style.left = `${100 * task.from}%`
         block.style.width = `${100 * (task.to - task.from)}%`
         block.title = task.title

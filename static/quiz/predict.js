@@ -69,47 +69,72 @@ function plot(card, option, words, width, height) {
     svg.append(draw("polyline", { class: "curve", points: line, style: `--c: var(--${role})` }))
   }
 
-  // marks and names last, each moved off those already there
-  const taken = []
-  const label = (text, px, py, anchor, kind, style = "") => {
-    const w = text.length * 7.1
-    let ax = anchor
-    if (ax === "start" && px + w > frame.right + 10) ax = "end"
-    if (ax === "end" && px - w < frame.left) ax = "start"
-    let cx = ax === "start" ? px : ax === "end" ? px - w : px - w / 2
-    const shift = cx < frame.left ? frame.left - cx : cx + w > width ? width - cx - w : 0
-    cx += shift
-    let cy = clamp(py, frame.top + 10, frame.bottom - 6)
-    const hit = (v) => taken.some((t) => cx < t.x + t.w && t.x < cx + w && Math.abs(t.y - v) < 17)
-    for (let k = 1; hit(cy) && k < 16; k += 1) {
-      const v = py + (k % 2 ? -1 : 1) * Math.ceil(k / 2) * 9
-      if (v > frame.top + 8 && v < frame.bottom - 4) cy = v
-    }
-    taken.push({ x: cx, y: cy, w })
-    svg.append(draw("text", { class: `halo ${kind}`, x: px + shift, y: cy, "text-anchor": ax, style }, text))
+  // marks and names last, each where neither a curve nor another label is
+  const paths = card.curves.map(({ points }) => points.map(([a, b]) => [x(a), y(b)]))
+  if (card.level) paths.push([frame.left, frame.right].map((at) => [at, y(card.level.y)]))
+  const upright = card.guesses === "x" && option.value !== null ? x(option.value) : null
+  if (card.guesses === "y" && option.value !== null) {
+    const at = clamp(y(option.value), frame.top, frame.bottom)
+    paths.push([frame.left, frame.right].map((end) => [end, at]))
   }
-  const end = (points) => points[Math.floor(points.length * 0.97)]
+  const taken = []
+  const crossed = (left, right, middle) =>
+    paths.some((path) =>
+      path.some(([px, py], i) => {
+        const [qx, qy] = path[Math.min(i + 1, path.length - 1)]
+        if (qx < left || px > right) return false
+        const at = (v) => (qx === px ? py : py + ((qy - py) * (clamp(v, px, qx) - px)) / (qx - px))
+        const [a, b] = [at(left), at(right)]
+        return Math.max(a, b) > middle - 10 && Math.min(a, b) < middle + 10
+      })
+    )
+  const label = (text, px, py, anchor, kind, { style = "", aside = 0, reach = 26 } = {}) => {
+    const w = text.length * 7.2
+    const other = anchor === "start" ? "end" : "start"
+    const spots = []
+    for (let k = 0; k < reach; k += 1) {
+      const dy = (k % 2 ? -1 : 1) * Math.ceil(k / 2) * 8
+      for (const side of [anchor, other]) {
+        const from = px + (side === anchor ? 0 : anchor === "start" ? -2 * aside : 2 * aside)
+        const wanted = side === "start" ? from : from - w
+        const left = clamp(wanted, frame.left, Math.max(frame.left, width - w))
+        const cy = py + dy
+        if (Math.abs(left - wanted) > 40 || cy < frame.top + 8 || cy > frame.bottom - 4) continue
+        spots.push({ side, from: from + left - wanted, left, cy })
+      }
+    }
+    const free = ({ left, cy }) =>
+      !crossed(left, left + w, cy - 5) &&
+      !(upright !== null && left < upright && upright < left + w) &&
+      !taken.some((t) => left < t.x + t.w && t.x < left + w && Math.abs(t.y - cy) < 17)
+    const best = spots.find(free) || spots[0] || { side: "end", from: width, left: width - w, cy: py }
+    taken.push({ x: best.left, y: best.cy, w })
+    svg.append(
+      draw("text", { class: `halo ${kind}`, x: best.from, y: best.cy, "text-anchor": best.side, style }, text)
+    )
+  }
+  const across = -(frame.right - frame.left - 10) / 2 // the other end of a level line
+  const { answer, level } = card
+  if (answer) taken.push({ x: x(answer.x) - 8, y: y(answer.y) + 5, w: 16 })
+  for (const { name, points, role } of card.curves) {
+    const [a, b] = points[Math.floor(points.length * 0.97)]
+    label(name, x(a), y(b) - 10, "end", "name", { style: `--c: var(--${role})`, reach: 9 })
+  }
+  if (answer) {
+    const [ax, ay] = [x(answer.x), y(answer.y)]
+    svg.append(draw("circle", { class: "dot", cx: ax, cy: ay, r: 6.5 }))
+    label(answer.text, ax + 11, ay + 15, "start", "model", { aside: 11 })
+  }
+  if (level) label(level.text, frame.left + 5, y(level.y) - 6, "start", "", { aside: across, reach: 7 })
   if (option.value !== null) {
-    const at = card.guesses === "x" ? x(option.value) : clamp(y(option.value), frame.top, frame.bottom)
-    const line =
-      card.guesses === "x"
-        ? { x1: at, x2: at, y1: frame.top, y2: frame.bottom }
-        : { x1: frame.left, x2: frame.right, y1: at, y2: at }
+    const at = upright ?? clamp(y(option.value), frame.top, frame.bottom)
+    const line = upright !== null
+      ? { x1: at, x2: at, y1: frame.top, y2: frame.bottom }
+      : { x1: frame.left, x2: frame.right, y1: at, y2: at }
     svg.append(draw("line", { class: "guess", ...line }))
     const text = words.mark.replace("{text}", option.text)
-    if (card.guesses === "x") label(text, at + 6, frame.bottom - 12, "start", "guessed")
-    else label(text, frame.left + 6, at - 6, "start", "guessed")
-  }
-  if (card.answer) {
-    const [ax, ay] = [x(card.answer.x), y(card.answer.y)]
-    svg.append(draw("circle", { class: "dot", cx: ax, cy: ay, r: 6.5 }))
-    taken.push({ x: ax - 8, y: ay, w: 16 })
-    label(card.answer.text, ax - 11, ay - 9, "end", "model")
-  }
-  if (card.level) label(card.level.text, frame.left + 5, y(card.level.y) - 6, "start", "")
-  for (const { name, points, role } of card.curves) {
-    const [a, b] = end(points)
-    label(name, x(a), y(b) - 10, "end", "name", `--c: var(--${role})`)
+    if (upright !== null) label(text, at + 6, frame.top + 10, "start", "guessed", { aside: 6, reach: 40 })
+    else label(text, frame.left + 6, at - 6, "start", "guessed", { aside: across, reach: 7 })
   }
   return svg
 }
@@ -173,23 +198,17 @@ export function render({ model, el }) {
         open ? words.again : words.reveal
       )
       picture = make("div", { class: open ? "plot" : "plot hidden" }, open ? "" : words.waiting)
-      const after = []
+      const after = make("div", {})
       if (open) {
         const why = make("p", {}, make("span", { class: "verdict" }, card.options[at].verdict), " ")
         why.append(make("span", { html: card.why }))
         if (card.link) why.append(" ", make("a", { href: card.link.href }, words.see.replace("{name}", card.link.name)))
-        after.push(why)
+        after.append(why)
       }
-      root.replaceChildren(
-        make("p", { class: "question", html: card.html }),
-        ...(note ? [make("p", { class: "muted" }, note)] : []),
-        make("div", { class: "spacer" }),
-        make("label", { for: `guess-${card.slug}` }, words.guess, out),
-        range,
-        picture,
-        ...after,
-        make("div", { class: "row" }, button)
-      )
+      const question = make("div", {}, make("p", { class: "question", html: card.html }))
+      if (note) question.append(make("p", { class: "muted" }, note))
+      const guess = make("div", {}, make("label", { for: `guess-${card.slug}` }, words.guess, out), range)
+      root.replaceChildren(question, guess, picture, after, make("div", { class: "row" }, button))
       note = ""
       fit()
       if (focus) button.focus({ preventScroll: true })
