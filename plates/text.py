@@ -31,6 +31,11 @@ def _together(value: object) -> object:
     return value.replace(" ", "\u00a0") if isinstance(value, str) and len(value) <= 24 else value
 
 
+def unbroken(facts: dict) -> dict:
+    """Return ``facts`` with each number and its unit on one line, for texts that are filled with ``format``."""
+    return {name: _together(value) for name, value in facts.items()}
+
+
 _jinja = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False, finalize=_together)
 
 

@@ -1,0 +1,222 @@
+"""Plate `roofline`: how long a layer takes at best, what it waits for, and where it stands under a GPU's roof."""
+
+from __future__ import annotations
+
+import html
+
+import param
+
+from plates import controls, text
+from plates.plate import Plate
+from plates.roof_chart import RoofChart
+from plates.time_bars import Lane, bars
+from plates.traffic import ROLE, SHORT
+from workshop import formulas, roofline, traffic, units
+from workshop.hardware import GPUS, SUSTAINED
+
+ALWAYS = ("standard", "bound")
+MORE = tuple(model for model in traffic.MODELS if model not in ALWAYS)
+
+
+class Shown(param.Parameterized):
+    """Which models are shown besides standard and bound."""
+
+    time_models = param.ListSelector(default=[], objects=list(MORE), doc="Further models on both pictures.")
+
+
+class Roofline(Plate):
+    """Time of a layer by the roofline, and the roofline itself."""
+
+    slug = "roofline"
+    name = "Roofline"
+    controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    uses = controls | {"bandwidth", "tflops"}
+    scope = (
+        "Forward pass, one layer, a lower bound of a model on data-sheet rates; nothing here was measured."
+    )
+    minutes = (4, 0)
+    local_keys = ("time_models",)
+
+    def own_state(self) -> Shown:
+        return Shown()
+
+    # Numbers --------------------------------------------------------------------------------------------
+
+    def facts(self) -> dict:
+        s = self.settings
+        problem, tile, gpu = s.problem, s.tile, s.gpu_record
+        words = text.labels(self.slug, s.lang)
+        times = {model: roofline.time(model, problem, tile, gpu) for model in traffic.MODELS}
+        standard, bound = times["standard"], times["bound"]
+        low, high = SUSTAINED
+        sustained = {
+            share: roofline.time("standard", problem, tile, roofline.sustained(gpu, share)).lower
+            for share in SUSTAINED
+        }
+        facts = {
+            "N": units.count(s.N),
+            "d": s.d,
+            "heads": units.count(problem.heads),
+            "gpu": gpu.name,
+            "dtype": s.dtype,
+            "Br": s.Br,
+            "peak": units.rate_flops(gpu.rate(s.dtype).flops),
+            "bandwidth": units.rate_bytes(gpu.bandwidth),
+            "ridge": units.intensity(gpu.ridge(s.dtype)),
+            "rate_note": gpu.rate(s.dtype).note or "",
+            "ratio": units.ratio(standard.lower / bound.lower),
+            "byte_ratio": units.ratio(standard.bytes / bound.bytes),
+            "work": units.flops(bound.flops),
+            "work_standard": units.flops(standard.flops),
+            "low": units.percent(low),
+            "high": units.percent(high),
+            "sustained_short": units.seconds(sustained[high]),
+            "sustained_long": units.seconds(sustained[low]),
+            "gpu_notes": " ".join(gpu.notes),
+            "verdict": words[f"verdict_{standard.binding}_{bound.binding}"],
+            "_": (problem, tile, gpu, times, words),
+        }
+        for model, time in times.items():
+            facts[model] = units.seconds(time.lower)
+            facts[f"{model}_sum"] = units.seconds(time.upper)
+            facts[f"{model}_work"] = units.seconds(time.compute_s)
+            facts[f"{model}_bytes"] = units.seconds(time.memory_s)
+            facts[f"{model}_intensity"] = units.intensity(time.intensity)
+            facts[f"{model}_waits"] = words[f"waits_{time.binding}"]
+        facts["verdict"] = facts["verdict"].format(**text.unbroken(facts))
+        facts["bars_text"] = words["bars_text"].format(**facts)
+        facts["roof_text"] = words["roof_text"].format(**facts)
+        facts["blocks"] = {
+            "verdict": f'<p class="verdict">{facts["verdict"]}</p>',
+            "bars": bars([self._lane(model, times, facts, words) for model in self._shown()]),
+            "formulas": self._formulas(problem, tile, gpu),
+            "models": self._models(times, words),
+            "gpus_table": self._gpus(problem, tile, words),
+        }
+        return facts
+
+    def _shown(self) -> list[str]:
+        return [m for m in traffic.MODELS if m in ALWAYS or m in self.local.time_models]
+
+    def readouts(self, facts: dict) -> list[text.Readout]:
+        _, tile, _, times, words = facts["_"]
+
+        def time(model: str, role: str) -> text.Readout:
+            shown = words[f"readout_{model}"].format(Br=tile.Br)
+            return text.Readout(f"time-{model}", times[model].lower, facts[model], shown, role)
+
+        ratio = times["standard"].lower / times["bound"].lower
+        return [
+            time("standard", "standard"),
+            time("bound", "flash"),
+            text.Readout("time-ratio", ratio, facts["ratio"], words["readout_ratio"]),
+            time("tiled", "chip"),
+        ]
+
+    @staticmethod
+    def _lane(model: str, times: dict, facts: dict, words: dict) -> Lane:
+        names = {"least": facts[model], "most": facts[f"{model}_sum"], "waits": facts[f"{model}_waits"]}
+        return Lane(
+            name=SHORT[model],
+            role=ROLE[model],
+            time=times[model],
+            summary=words["lane"].format(**names),
+            work=words["bar_work"].format(time=facts[f"{model}_work"]),
+            bytes=words["bar_bytes"].format(time=facts[f"{model}_bytes"]),
+        )
+
+    def _formulas(self, problem, tile, gpu) -> str:
+        out = []
+        for slug, role in (("time-standard", "standard"), ("time-bound", "flash"), ("ridge", "ink")):
+            record = formulas.FORMULAS[slug]
+            out.append(
+                text.formula(
+                    record.latex_for(problem.causal),
+                    record.substituted(problem, tile, gpu),
+                    record.spoken(problem.causal),
+                    record.plain,
+                    role,
+                )
+            )
+        return "".join(out)
+
+    @staticmethod
+    def _models(times: dict, words: dict) -> str:
+        columns = [("model", False), ("work", True), ("bytes", True), ("intensity", True)]
+        columns += [("compute", True), ("memory", True), ("least", True), ("most", True), ("waits", False)]
+        rows = []
+        for model, time in times.items():
+            rows.append(
+                [
+                    f'<b style="color:var(--{ROLE[model]});white-space:nowrap">{SHORT[model]}</b>',
+                    units.flops(time.flops),
+                    units.bytes_(time.bytes),
+                    units.intensity(time.intensity),
+                    units.seconds(time.compute_s),
+                    units.seconds(time.memory_s),
+                    units.seconds(time.lower),
+                    units.seconds(time.upper),
+                    words[f"waits_{time.binding}"],
+                ]
+            )
+        return text.table([(words[f"column_{name}"], number) for name, number in columns], rows)
+
+    def _gpus(self, problem, tile, words: dict) -> str:
+        columns = [("gpu", False), ("bandwidth", True), ("peak", True), ("ridge", True)]
+        columns += [("standard", True), ("bound", True), ("ratio", True), ("source", False)]
+        shown = dict(GPUS)
+        if self.settings.gpu == "custom":
+            shown["custom"] = self.settings.gpu_record
+        rows = []
+        for slug, gpu in shown.items():
+            standard, bound = (roofline.time(model, problem, tile, gpu) for model in ALWAYS)
+            rate = gpu.rate(problem.dtype)
+            aside = "" if rate.note is None else f" <small>({rate.dtype})</small>"
+            rows.append(
+                [
+                    f'<a href="?gpu={slug}" style="white-space:nowrap">{gpu.name}</a>',
+                    units.rate_bytes(gpu.bandwidth),
+                    units.rate_flops(rate.flops) + aside,
+                    units.intensity(gpu.ridge(problem.dtype)),
+                    units.seconds(standard.lower),
+                    units.seconds(bound.lower),
+                    units.ratio(standard.lower / bound.lower),
+                    f"<small>{html.escape(gpu.sources[0])}</small>",
+                ]
+            )
+        chosen = list(shown).index(self.settings.gpu)
+        table = text.table(
+            [(words[f"column_{name}"], number) for name, number in columns], rows, chosen=chosen
+        )
+        items = "".join(
+            f"<li><b>{gpu.name}</b>: {html.escape('; '.join(gpu.sources))}. {html.escape(' '.join(gpu.notes))}</li>"
+            for gpu in shown.values()
+        )
+        return f"{table}<details><summary>{words['gpu_sources']}</summary><ul>{items}</ul></details>"
+
+    # Pictures -------------------------------------------------------------------------------------------
+
+    def body(self):
+        yield self.block("verdict")
+        yield controls.toggles(self.local, "time_models", self.words("also"), {SHORT[m]: m for m in MORE})
+        shown = self.block("bars")
+        shown.stylesheets = [*shown.stylesheets, text.static("bars.css")]
+        yield self.figure(shown, "timefigure", "model", description="bars_text")
+        yield self.prose("why")
+        words = text.labels(self.slug, self.settings.lang)
+        self._chart = RoofChart(self.themed, words, SHORT, ROLE)
+        yield self.figure(self._chart.fig, "rooffigure", "model", description="roof_text")
+        yield self.prose("reading")
+        yield self.block("formulas")
+        yield self.prose("convention")
+        yield self.block("models")
+        yield self.prose("gpus")
+        yield self.block("gpus_table")
+        yield self.prose("honest")
+
+    def patch(self, facts: dict) -> None:
+        _, _, gpu, times, words = facts["_"]
+        self._write(["verdict", "bars"])
+        shown = {model: times[model] for model in self._shown()}
+        waits = {model: words[f"waits_{time.binding}"] for model, time in shown.items()}
+        self._chart.patch(gpu, self.settings.dtype, shown, waits)
