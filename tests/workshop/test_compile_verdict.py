@@ -152,8 +152,23 @@ def test_a_suggestion_that_spills_says_so():
 
     found = suggestions(ask(Options(Br=64, Bc=256)), H100, spilling)
     assert sentence(ask(Options(Br=64, Bc=256)), H100, found).endswith(
-        "try Bc=128 or one stage (with one stage registers spill 928 B a thread)"
+        "try Bc=128 or one stage (registers then spill 928 B a thread with one stage)"
     )
+
+
+def test_spills_of_two_suggestions_are_told_apart():
+    def spilling(options):
+        return replace(ask(options), stack_bytes=options.Bc)
+
+    found = suggestions(ask(Options(Br=64, Bc=256)), H100, spilling)
+    assert sentence(ask(Options(Br=64, Bc=256)), H100, found).endswith(
+        "(registers then spill 128 B a thread with Bc=128 and 256 B a thread with one stage)"
+    )
+
+
+def test_three_limits_at_once_are_listed():
+    report = made(148480, 254, columns=512, warps=8, target="sm_100")
+    assert occupancy(report, GPUS["b200"]).limiter == "shared memory, registers and tensor memory"
 
 
 def test_rows_are_suggested_only_when_nothing_else_helps():
@@ -167,7 +182,7 @@ def test_nothing_helps_is_said():
     found = suggestions(ask(Options(Br=64, Bc=1024)), H100, lambda options: None)
     assert found == ()
     assert sentence(ask(Options(Br=64, Bc=1024)), H100, found).endswith(
-        "it would not launch; no smaller Br, Bc or number of stages alone would help"
+        "it would not launch; no change of Br, Bc or stages alone would help"
     )
 
 

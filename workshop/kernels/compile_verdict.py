@@ -44,8 +44,8 @@ def with_article(name: str) -> str:
 class Occupancy:
     """Blocks that fit on one multiprocessor by each resource, and by all of them; 0 where not even one does.
 
-    limiter: the scarcest of "shared memory", "registers", "threads", "tensor memory"; several are joined by
-    "and".
+    limiter: the scarcest of "shared memory", "registers", "threads", "tensor memory"; several are listed,
+    "a, b and c".
     """
 
     by_shared: int
@@ -80,7 +80,7 @@ def occupancy(report: Report, gpu: GPU) -> Occupancy:
         limits["threads"],
         limits.get("tensor memory"),
         blocks,
-        " and ".join(name for name, held in limits.items() if held == blocks),
+        _listed([name for name, held in limits.items() if held == blocks]),
     )
 
 
@@ -194,16 +194,19 @@ def _advice(found: tuple[Suggestion, ...] | None) -> str:
     if found is None:
         return ""
     if not found:
-        return "; no smaller Br, Bc or number of stages alone would help"
+        return "; no change of Br, Bc or stages alone would help"
     advice = "; try " + " or ".join(one.text for one in found)
-    spilling = [one for one in found if one.report.stack_bytes]
-    if spilling:
-        parts = (
-            f"with {one.text} registers spill {exact_bytes(one.report.stack_bytes)} a thread"
-            for one in spilling
-        )
-        advice += " (" + ", ".join(parts) + ")"
-    return advice
+    spilling = [
+        f"{exact_bytes(one.report.stack_bytes)} a thread with {one.text}"
+        for one in found
+        if one.report.stack_bytes
+    ]
+    return advice + (f" (registers then spill {_listed(spilling)})" if spilling else "")
+
+
+def _listed(words: list[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def spill_sentence(report: Report) -> str:
