@@ -82,6 +82,7 @@ class Serving(Plate):
             "heads": model.heads,
             "kv_heads": model.kv_heads,
             "group": model.group,
+            "sharing": words["sharing_one" if model.group == 1 else "sharing_many"].format(group=model.group),
             "token": units.bytes_(kv_cache.token_bytes(model, s.dtype)),
             "cache": units.bytes_(fit.conversation),
             "cache_layer": units.bytes_(cache_layer),
@@ -301,15 +302,15 @@ class Serving(Plate):
 
     def _intensities(self, words: dict):
         """A line of FLOP/B with the ridge on it."""
-        fig = figures.chart(
+        self._intensity_fig = fig = figures.chart(
             self.themed,
             x=(0.1, 1e5),
             y=(-0.55, 2.75),
             x_label=words["intensity_axis"],
             x_log=True,
             height=230,
+            min_border_right=34,
         )
-        figures.ticks(fig.xaxis[0], figures.log_ticks(0.1, 1e5), figures.round_text(units.number))
         fig.yaxis.visible = False
         fig.ygrid.visible = False
         self._dots, self._dot_labels = {}, {}
@@ -378,11 +379,18 @@ class Serving(Plate):
     def patch(self, facts: dict) -> None:
         s = self.settings
         model, _, _, step, intensity, ridge, _, _, words = facts["_"]
+        every = [ridge, *intensity.values()]
+        low, high = min(0.1, min(every) / 2), max(1e4, max(every) * 3)
+        axis = self._intensity_fig
+        axis.x_range.start, axis.x_range.end = low, high
+        figures.ticks(axis.xaxis[0], figures.log_ticks(low, high), figures.round_text(units.number))
         for name, value in intensity.items():
-            self._dots[name].data = {"x": [value], "y": self._dots[name].data["y"], "zero": [0.1]}
-            self._dot_labels[name].text = f"{words[f'intensity_{name}']}: {units.intensity(value)}"
+            self._dots[name].data = {"x": [value], "y": self._dots[name].data["y"], "zero": [low]}
+            self._dot_labels[name].update(
+                x=low, text=f"{words[f'intensity_{name}']}: {units.intensity(value)}"
+            )
         self._ridge.location = ridge
-        right = ridge < 3000
+        right = ridge**2 < low * high**1.4
         self._ridge_label.update(
             x=ridge,
             text=words["ridge"].format(ridge=units.intensity(ridge)),

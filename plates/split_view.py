@@ -11,6 +11,7 @@ from panel.custom import JSComponent
 
 from plates.text import STATIC, static
 from workshop import reference, split_kv
+from workshop.online_softmax import finish
 
 KEYS, WIDTH = 64, 16  # of the attention in the picture
 CHECKED = 8192  # keys at most of the one that is checked
@@ -28,7 +29,11 @@ class SplitView(JSComponent):
 
 @lru_cache(maxsize=256)
 def play(parts: int) -> dict:
-    """One query over KEYS keys in ``parts`` pieces: scores, and of each piece its keys, m, l, factor and share."""
+    """One query over KEYS keys in ``parts`` pieces.
+
+    Returns the scores; of each piece its keys, m, l, factor, share of the merged l and rescaled O; the sum of
+    those O, the output, and the output of the full softmax for comparison.
+    """
     rng = np.random.default_rng(5)
     q, k, v = (
         rng.standard_normal((1, WIDTH)),
@@ -49,9 +54,17 @@ def play(parts: int) -> dict:
                 "l": float(part.l[0]),
                 "alpha": alpha,
                 "share": float(alpha * part.l[0] / merged.l[0]),
+                "o": (alpha * part.o[0]).tolist(),
             }
         )
-    return {"scores": reference.attention(q, k, v).scores[0].tolist(), "pieces": pieces}
+    full = reference.attention(q, k, v)
+    return {
+        "scores": full.scores[0].tolist(),
+        "pieces": pieces,
+        "sum": merged.o[0].tolist(),
+        "output": finish(merged)[0][0].tolist(),
+        "full": full.output[0].tolist(),
+    }
 
 
 @lru_cache(maxsize=256)

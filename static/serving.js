@@ -1,6 +1,8 @@
 // One query over a cache cut in pieces: scores, partial results, their factors, and the merge. Numbers come from the server.
 const W = 960
-const number = (v) => (v === null ? "−∞" : v.toLocaleString("en-US", { maximumSignificantDigits: 3 }).replace("-", "−"))
+const digits = { minimumSignificantDigits: 3, maximumSignificantDigits: 3 }
+const number = (v) =>
+  v === null ? "−∞" : v === 0 || v === 1 ? String(v) : v.toLocaleString("en-US", digits).replace("-", "−")
 const say = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key])
 
 export function render({ model, el }) {
@@ -26,8 +28,8 @@ export function render({ model, el }) {
     const start = (i) => left + i * (width + gap)
     const low = Math.min(...p.scores)
     const high = Math.max(...p.scores)
-    const rows = narrow ? [30, 190, 300, 410] : [14, 170, 270, 370]
-    const tall = 96
+    const rows = narrow ? [26, 168, 268, 368, 474, 566] : [8, 128, 214, 300, 388, 456]
+    const tall = 84
     const level = (v) => rows[0] + tall - ((v - low) / (high - low || 1)) * (tall - 10)
     const most = Math.max(...p.pieces.map((piece) => piece.l), 1e-300)
     const labelled = width >= (narrow ? 52 : 58)
@@ -40,7 +42,17 @@ export function render({ model, el }) {
     name(0, words.row_scores, words.note_scores)
     name(1, words.row_partial, words.note_partial)
     name(2, words.row_scaled, words.note_scaled)
-    name(3, words.row_merged, words.note_merged)
+    name(3, words.row_o, words.note_o)
+    name(4, words.row_merged, words.note_merged)
+    name(5, words.row_output, words.note_output)
+    const largest = Math.max(...p.pieces.flatMap((piece) => piece.o.map(Math.abs)), 1e-300)
+    const signed = (values, x, wide, middle, scale, css) => {
+      const step = wide / values.length
+      return values.map((v, k) => {
+        const h = Math.abs(v) * scale
+        return `<rect class="${css}" x="${(x + k * step + step * 0.12).toFixed(2)}" y="${(v > 0 ? middle - h : middle).toFixed(2)}" width="${(step * 0.76).toFixed(2)}" height="${h.toFixed(2)}"/>`
+      }).join("")
+    }
     let shares = left
     p.pieces.forEach((piece, i) => {
       const x = start(i)
@@ -59,18 +71,23 @@ export function render({ model, el }) {
       bar(rows[1], piece.l, "part")
       out.push(`<path class="ghost" d="M${x} ${rows[2] + 48 - (piece.l / most) * 44}h${width}V${rows[2] + 48}h${-width}z"/>`)
       bar(rows[2], piece.l * piece.alpha, "scaled")
+      out.push(signed(piece.o, x, width, rows[3] + 32, 28 / largest, "part-o"), `<path class="base" d="M${x} ${rows[3] + 32}h${width}"/>`)
       if (labelled) {
-        out.push(`<text class="value" x="${x + width / 2}" y="${rows[1] + 66}" text-anchor="middle">m ${number(piece.m)}</text>`)
+        out.push(`<text class="value" x="${x + width / 2}" y="${rows[0] + tall + 18}" text-anchor="middle">m ${number(piece.m)}</text>`)
+        out.push(`<text class="value" x="${x + width / 2}" y="${rows[1] + 66}" text-anchor="middle">l ${number(piece.l)}</text>`)
         out.push(`<text class="value" x="${x + width / 2}" y="${rows[2] + 66}" text-anchor="middle">α ${number(piece.alpha)}</text>`)
       }
       const share = piece.share * (w - left)
-      out.push(`<rect class="share ${i % 2 ? "odd" : "even"}${on}" x="${shares}" y="${rows[3] + 4}" width="${share}" height="38"/>`)
-      if (share > 34) out.push(`<text class="inside" x="${shares + share / 2}" y="${rows[3] + 28}" text-anchor="middle">${i + 1}</text>`)
-      if (on) out.push(`<path class="drop" d="M${x} ${rows[2] + (labelled ? 72 : 52)}L${shares} ${rows[3]}M${x + width} ${rows[2] + (labelled ? 72 : 52)}L${shares + share} ${rows[3]}"/>`)
+      out.push(`<rect class="share ${i % 2 ? "odd" : "even"}${on}" x="${shares}" y="${rows[4] + 2}" width="${share}" height="32"/>`)
+      if (share > 34) out.push(`<text class="inside" x="${shares + share / 2}" y="${rows[4] + 23}" text-anchor="middle">${i + 1}</text>`)
+      if (on) out.push(`<path class="drop" d="M${x} ${rows[3] + 64}L${shares} ${rows[4]}M${x + width} ${rows[3] + 64}L${shares + share} ${rows[4]}"/>`)
       shares += share
-      out.push(`<rect class="touch" data-piece="${i}" x="${x - gap / 2}" y="${rows[0]}" width="${width + gap}" height="${rows[3] - rows[0]}"/>`)
+      out.push(`<rect class="touch" data-piece="${i}" x="${x - gap / 2}" y="${rows[0]}" width="${width + gap}" height="${rows[4] - rows[0]}"/>`)
     })
-    sheet.innerHTML = `<svg viewBox="0 0 ${w} ${rows[3] + 50}" aria-hidden="true">${out.join("")}</svg>`
+    const peak = 26 / Math.max(...p.full.map(Math.abs), 1e-300)
+    out.push(signed(p.output, left, w - left, rows[5] + 32, peak, "scaled"), signed(p.full, left, w - left, rows[5] + 32, peak, "truth"))
+    out.push(`<path class="base" d="M${left} ${rows[5] + 32}H${w}"/>`)
+    sheet.innerHTML = `<svg viewBox="0 0 ${w} ${rows[5] + 66}" aria-hidden="true">${out.join("")}</svg>`
     sheet.setAttribute("aria-label", say(words.label, { pieces: p.pieces.length, keys: n }))
     tell()
   }
