@@ -125,8 +125,9 @@ class Review(Plate):
     @staticmethod
     def _verdict(facts: dict, found: schedule.Schedule) -> str:
         role = "flash" if facts["limit"] == "matmul" and not facts["serial"] else "over"
-        busy = text.inline_readout("matmul-busy", found.busy("matmul"), facts["matmul_busy"])
-        said = text.markdown(facts["description"]).replace(facts["matmul_busy"], busy, 1)
+        shown = facts["matmul_busy"].replace(" ", "\u00a0")  # as text.fill writes it
+        busy = text.inline_readout("matmul-busy", found.busy("matmul"), shown)
+        said = text.markdown(facts["description"]).replace(shown, busy, 1)
         return f'<div class="verdict" style="--c:var(--{role})">{said}</div>'
 
     def _generations(self, problem, tile, words) -> str:

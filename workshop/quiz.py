@@ -334,7 +334,7 @@ def _waves(problem: Problem, tile: Tile, gpu: GPU):
 def _alpha(problem: Problem, tile: Tile, gpu: GPU):
     old, new = 1.0, 5.0
     value = float(online_softmax.rescale(np.float64(old), np.float64(new)))
-    mistakes = {"inverse": 1 / value, "maximum": float(np.exp(-new)), "quotient": old / new, "none": 1.0}
+    mistakes = {"inverse": 1 / value, "maximum": float(np.exp(-new)), "none": 1.0}
     return value, mistakes, units.number, {"old": units.number(old), "new": units.number(new)}
 
 
