@@ -215,6 +215,7 @@ class Wall(Plate):
         figures.ticks(fig.xaxis[0], [0.1, 1, 10, 100, 1e3, 1e4], figures.round_text(units.number))
         fig.ygrid.visible = False
         themed.size(fig.yaxis[0], major_label_text_font_size=figures.BIG)
+        themed.colour(fig.yaxis[0], major_label_text_color="ink")
         self._gaps = ColumnDataSource({"y": [], "at": [], "ridge": []})
         self._points = {"matrix": ColumnDataSource(), "vector": ColumnDataSource()}
         gap = fig.segment("at", "y", "ridge", "y", source=self._gaps, line_width=3, line_dash=[4, 3])
@@ -287,7 +288,7 @@ class Wall(Plate):
         self._gaps.data = {"y": rows, "at": at, "ridge": ridges}
         self._intensity.y_range.end = len(found) + 0.8
         self._intensity.x_range.start = min(0.1, min(at) / 4)
-        self._intensity.x_range.end = max(1e4, 20 * max(ridges), 20 * max(at))
+        self._intensity.x_range.end = max(2e4, 20 * max(ridges), 20 * max(at))
         figures.ticks(self._intensity.yaxis[0], rows, [item.does for item in found])
         for k, (label, ridge) in enumerate(zip(self._intensity_labels, self._ridge_labels, strict=True)):
             label.visible = ridge.visible = k < len(found)

@@ -1,5 +1,8 @@
 // Standard attention's trips between memory and chip: drawn whole at rest, played one by one when asked.
 // Lengths in the drawing come from the bytes in the data; all areas of memory share one scale.
+const SHORT_MS = 550 // the shortest trip on the screen
+const LONG_MS = 2600 // and what the longest one takes on top of it
+
 // One scale for all areas: a score matrix gets at most `side`, the chip's whole memory at most `chip`.
 function scale(data, side, chip) {
   const unit = Math.min(side / Math.sqrt(data.square.bytes), chip / Math.sqrt(data.chip.bytes))
@@ -17,6 +20,7 @@ export function render({ model, el }) {
   const totalLabel = h("span")
   const say = h("p", { class: "say", "aria-live": "polite" })
   const scene = h("div", { class: "scene" })
+  const aside = h("p", { class: "aside" })
   const strip = h("div", { class: "strip" })
   let data = null
   let drawn = null
@@ -32,6 +36,7 @@ export function render({ model, el }) {
     player.node,
     h("div", { class: "now" }, say, h("div", { class: "meter" }, bytesOut, bytesLabel), h("div", { class: "meter total" }, totalOut, totalLabel)),
     scene,
+    aside,
     strip
   )
   el.append(root)
@@ -220,7 +225,8 @@ export function render({ model, el }) {
       const rows = data.trips.filter((trip) => trip.pass === data.passes.length - 1).length
       const lastStation = head - 8 * unit + (count - rows / 2) * rowHeight + breaks * gap
       const cellSide = Math.max(size.chip, 3)
-      height = Math.max(memoryTall, lanesTall, lastStation + 3.2 * line + Math.max(cellSide, 3.2 * line) + 28 * unit)
+      const beside = cw - cellSide > 150 * unit // the words about the cells, or above them
+      height = Math.max(memoryTall, lanesTall, (beside ? 0 : 2 * line) + lastStation + 3.2 * line + Math.max(cellSide, 3.2 * line) + 28 * unit)
       box("hbm", 1, 1, hw - 2, height - 2)
       text(16 * unit, 26 * unit, "title hbm-title", data.hbm.title)
       text(16 * unit, 26 * unit + line, "small", data.hbm.note)
@@ -239,8 +245,15 @@ export function render({ model, el }) {
       // the chip's own memory, to the same scale, below the last station
       cells = drawCells(svg, width - cellSide - 16 * unit, height - cellSide - 16 * unit, cellSide, data.chip.pieces)
       const room = height - bottom
-      if (room > 4 * line) data.scale.forEach((words, k) => text((lane.left + lane.right) / 2, bottom + room / 2 + line * 1.15 * (k - 0.6), k ? "aside" : "small", words, "middle"))
-      data.chip.lines.forEach((words, k, all) => text(width - cw + 16 * unit, height - 20 * unit - line * (all.length - 1 - k), "small", words))
+      const wideEnough = lane.right - lane.left > 370 * unit
+      aside.hidden = wideEnough && room > 4 * line
+      if (!aside.hidden) put(aside, data.scale.join(" "))
+      else data.scale.forEach((words, k) => text((lane.left + lane.right) / 2, bottom + room / 2 + line * 1.15 * (k - 0.6), k ? "aside" : "small", words, "middle"))
+      data.chip.lines.forEach((words, k, all) => {
+        const up = line * (all.length - 1 - k)
+        if (beside) text(width - cw + 16 * unit, height - 20 * unit - up, "small", words)
+        else text(width - 16 * unit, height - cellSide - 24 * unit - up, "small", words, "end")
+      })
     } else {
       const gap = 70 * unit
       const rowHeight = 38 * unit
@@ -265,6 +278,8 @@ export function render({ model, el }) {
       box("chip edge", width - 11 * unit, tall + 12 * unit, 10 * unit, height - tall)
       groups.forEach((group, k) => station(k, width / 2, group.from - 38 * unit, "middle"))
       height += 14 * unit
+      aside.hidden = false
+      put(aside, data.scale.join(" "))
     }
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`)
     svg.setAttribute("width", width)

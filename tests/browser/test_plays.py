@@ -1,0 +1,106 @@
+"""The played pictures of the wall and of the backward loop: at rest until asked, and in step with their models."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from plates.loop import opening, play
+from tests.browser.test_page import wait_query
+from workshop import round_trips
+from workshop.problem import Problem
+
+
+def trips(page):
+    """Return the wall's picture."""
+    return page.locator("section.wall")
+
+
+def test_the_wall_opens_on_the_whole_story_and_stands_still(watched):
+    page = watched.open("?plate=wall")
+    picture = trips(page)
+    expect(picture.locator(".lane.done")).to_have_count(8)
+    assert watched.value("step") == watched.value("steps") == "8"
+    assert watched.value("running-bytes") == "545259520"
+    before = picture.inner_html()
+    page.wait_for_timeout(900)
+    assert picture.inner_html() == before
+
+
+def test_steps_tell_the_bytes_of_each_trip(watched):
+    page = watched.open("?plate=wall&N=4096&step=0")
+    found = round_trips.passes(Problem(N=4096))
+    so_far = round_trips.running(found)
+    watched.wait_value("step", 0)
+    assert watched.value("step-bytes") == "0"
+    trips(page).focus()
+    for k, trip in enumerate(round_trips.trips(found)):
+        page.keyboard.press("ArrowRight")
+        watched.wait_value("step", k + 1)
+        assert watched.value("step-bytes") == str(trip.bytes)
+        assert watched.value("running-bytes") == str(so_far[k])
+    page.keyboard.press("Home")
+    page.get_by_role("button", name="Next trip").click()
+    page.get_by_role("button", name="Next trip").click()
+    page.get_by_role("button", name="Next trip").click()
+    watched.wait_value("step", 3)
+    wait_query(page, step="3")
+    picture = trips(page)
+    expect(picture.locator(".lane.current")).to_have_count(1)
+    expect(picture.locator(".lane.to-come")).to_have_count(5)
+    expect(picture.locator(".matrix.empty")).to_have_count(2)  # P and O are not written yet
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_play_runs_to_the_end_from_the_start(watched, motion):
+    watched.page.emulate_media(reduced_motion=motion)
+    page = watched.open("?plate=wall&N=64")
+    trips(page).focus()
+    page.keyboard.press(" ")
+    watched.wait_value("step", 2)
+    if motion == "reduce":  # whole or not at all: nothing is drawn half-way
+        widths = trips(page).locator(".lane.current .flow").evaluate("n => [n.getAttribute('width') > 0]")
+        assert widths == [True]
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    here = watched.value("step")
+    page.wait_for_timeout(700)
+    assert watched.value("step") == here  # pause pauses
+    page.keyboard.press(" ")
+    watched.wait_value("step", 8, timeout=40)
+    expect(page.get_by_role("button", name="Play the trips")).to_be_visible()
+
+
+def test_an_extra_pass_adds_its_trips_to_the_picture(watched):
+    page = watched.open("?plate=wall&passes=scale")
+    expect(trips(page).locator(".lane")).to_have_count(10)
+    watched.wait_value("running-bytes", 6 * 2 * 8192**2 + 4 * 2 * 8192 * 128)
+    page.get_by_role("button", name="mask").click()
+    expect(trips(page).locator(".lane")).to_have_count(12)
+    wait_query(page, passes="scale%2Cmask")
+
+
+def test_the_backward_play_steps_through_its_lines(watched):
+    page = watched.open("?plate=memory")
+    found = play(4, 4, False, "bf16", "en")
+    n = opening(found)
+    watched.wait_value("step", n)
+    walk = page.locator("section.walk")
+    expect(walk.locator(".code .current")).to_contain_text("dQ")
+    walk.focus()
+    page.keyboard.press("ArrowRight")
+    watched.wait_value("step", n + 1)
+    expect(walk.locator(".say")).to_have_text(found["steps"][n + 1]["say"])
+    wait_query(page, step=str(n + 1))
+    assert float(watched.value("tile-error")) < 1e-10
+    assert float(watched.value("gradient-error")) < 1e-10
+    page.keyboard.press("End")
+    watched.wait_value("step", len(found["steps"]) - 1)
+    expect(walk.locator(".part.full")).to_have_count(4)  # all of dQ is summed
+
+
+def test_another_plate_opens_on_its_own_step(watched):
+    page = watched.open("?plate=wall&step=2")
+    watched.wait_value("step", 2)
+    page.locator("nav a", has_text="Memory").first.click()
+    watched.wait_value("step", opening(play(4, 4, False, "bf16", "en")))
