@@ -7,7 +7,8 @@ from plates.roofline import Roofline
 from plates.serving import Serving
 from plates.softmax import Softmax
 from plates.sparsity import Sparsity
+from plates.tiles import Tiles
 from plates.traffic import Traffic
 from plates.wall import Wall
 
-PLATES: list[type[Plate]] = [Wall, Traffic, Roofline, Softmax, Memory, Sparsity, Serving, Review]
+PLATES: list[type[Plate]] = [Wall, Traffic, Roofline, Tiles, Softmax, Memory, Sparsity, Serving, Review]

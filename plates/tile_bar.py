@@ -1,0 +1,90 @@
+"""A tile's working set as a stacked bar in HTML, against its budget; what exceeds it is hatched and named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workshop import units
+
+_ROOM = 1.25  # the budget is drawn at 1 / 1.25 of the width, until the bar needs more
+_FILL = 0.98
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One part: its slug (a colour in the stylesheet), its name, bytes, and what it holds."""
+
+    slug: str
+    name: str
+    bytes: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One stacked bar: a title, its parts, the budget in bytes and what the budget is called.
+
+    over: the words under the part that exceeds it, with ``{bytes}``.
+    """
+
+    title: str
+    segments: tuple[Segment, ...]
+    budget: int
+    budget_name: str
+    over: str
+
+    @property
+    def total(self) -> int:
+        return sum(segment.bytes for segment in self.segments)
+
+    @property
+    def end(self) -> float:
+        """Bytes at the right end: a fixed multiple of the budget, doubled until the bar fits."""
+        end = self.budget * _ROOM
+        while end * _FILL < self.total:
+            end *= 2
+        return end
+
+
+def _short(value: int) -> str:
+    number, _, unit = units.binary(value).partition(" ")
+    return f"{number}&nbsp;{unit}"
+
+
+def _one(bar: Bar) -> str:
+    end, at, parts = bar.end, 0, []
+    for segment in bar.segments:
+        parts.append(
+            f'<div class="seg {segment.slug}" data-bytes="{segment.bytes}" '
+            f'style="left:{100 * at / end:.4f}%;width:{100 * segment.bytes / end:.4f}%">'
+            f"<div><b>{segment.name}</b><span>{_short(segment.bytes)}</span></div></div>"
+        )
+        at += segment.bytes
+    left = 100 * bar.budget / end
+    over = ""
+    if at > bar.budget:
+        words = bar.over.format(bytes=units.exact_bytes(at - bar.budget).replace(" ", "&nbsp;"))
+        side = "left:0" if left < 50 else "right:0"
+        over = (
+            f'<div class="over" style="left:{left:.4f}%;width:{100 * (at - bar.budget) / end:.4f}%">'
+            f'<em style="{side}">{words}</em></div>'
+        )
+    name = f"{bar.budget_name}&nbsp;{_short(bar.budget)}"
+    side = " early" if left < 50 else ""
+    return (
+        f'<div class="tilebar"><h3>{bar.title}</h3><div class="track">'
+        f'<div class="room" style="width:{left:.4f}%"></div>'
+        f"{''.join(parts)}{over}"
+        f'<div class="budget{side}" style="left:{left:.4f}%"><span>{name}</span></div></div></div>'
+    )
+
+
+def bars(found: list[Bar]) -> str:
+    """Return the bars, and below them a list of all parts with their exact bytes, as HTML."""
+    items = "".join(
+        f'<li><i class="{s.slug}"></i><b>{s.name}</b> {units.exact_bytes(s.bytes).replace(" ", "&nbsp;")} '
+        f"<small>{s.what}</small></li>"
+        for bar in found
+        for s in bar.segments
+    )
+    return f'{"".join(_one(bar) for bar in found)}<ul class="segments">{items}</ul>'
