@@ -244,6 +244,7 @@ _BUTTONS = {
         "borderColor": "var(--ink)",
         "fontWeight": 650,
     },
+    "&.MuiToggleButtonGroup-root, &.MuiButtonGroup-root": {"flexWrap": "wrap"},
     "& .MuiToggleButtonGroup-root, & .MuiButtonGroup-root": {"flexWrap": "wrap"},
 }
 
