@@ -17,7 +17,8 @@ from workshop.units import DTYPE_BYTES
 
 _FIRST, _LAST = 64, LIMITS["N"][1]
 _LINES = {"weights": "ink", "cache": "flash", "scores": "standard"}
-_SOLID = 160  # so many conversations in a bar run together
+_SOLID = 60  # so many conversations in a bar run together
+_SMALL = 0.05  # of the cache: what partial results may take and still be called small
 _SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256]
 _INTENSITY = {"decode": "over", "weights": "ink", "prompt": "flash"}
 
@@ -113,6 +114,7 @@ class Serving(Plate):
             "work_now": units.count(now.work),
             "busy_now": now.busy,
             "fewest": fewest,
+            "price": words["price_small" if partial < _SMALL * step.cache else "price_large"],
             "partial": units.bytes_(partial),
             "partial_share": units.percent(partial / step.cache),
             "_": (model, gpu, fit, step, intensity, ridge, error, now, words),
@@ -318,7 +320,7 @@ class Serving(Plate):
         self.themed.colour(self._ridge, line_color="ink")
         fig.add_layout(self._ridge)
         self._ridge_label = figures.label(
-            self.themed, fig, "", "ink", y=2.42, x_offset=8, text_font_size="14px"
+            self.themed, fig, "", "ink", y=-0.5, x_offset=8, text_font_size="14px"
         )
         for at, (name, role) in enumerate(_INTENSITY.items()):
             y = 2 - at

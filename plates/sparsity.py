@@ -301,7 +301,7 @@ class Sparsity(Plate):
             x_log=True,
             height=300,
         )
-        figures.ticks(fig.xaxis[0], SIZES, units.count)
+        figures.ticks(fig.xaxis[0], SIZES[::2], units.count)
         figures.label_zone(fig, SIZES[-1], 130)
         self._curve = ColumnDataSource({"side": [], "share": [], "text": []})
         self._floor = ColumnDataSource({"side": [], "share": []})
