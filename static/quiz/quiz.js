@@ -46,7 +46,7 @@ export function render({ model, el }) {
 
   const heads = make("div", { class: "levels", role: "group", "aria-label": words.levels })
   const numbers = make("ol", { class: "numbers", "aria-label": words.questions })
-  const card = make("div", { class: "card" })
+  const card = make("div", { class: "sheet" })
   const said = make("div", { class: "sr-only", role: "status" })
   el.append(heads, numbers, card, said)
 
