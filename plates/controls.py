@@ -237,10 +237,11 @@ _BUTTONS = {
         "borderColor": "var(--rule)",
         "padding": "4px 12px",
         "fontWeight": 500,
+        "width": "auto",  # a group of one choice would give every button a line of its own
     },
     "& .MuiToggleButton-root.Mui-selected, & .MuiButton-contained": {
-        "color": "var(--ink)",
-        "backgroundColor": "var(--panel)",
+        "color": "var(--ink) !important",
+        "backgroundColor": "var(--panel) !important",
         "borderColor": "var(--ink)",
         "fontWeight": 650,
     },
