@@ -57,7 +57,7 @@ class Multiples:
         themed.colour(title, text_color="ink")
         fig.title = title
         figures.ticks(fig.xaxis[0], [64, 1024, 16384, 262144], units.count)
-        figures.label_zone(fig, _LAST, 78)
+        figures.label_zone(fig, _LAST, 108)
         part = {"fig": fig, "lines": {}, "dots": {}, "labels": {}}
         for role in ("standard", "flash"):
             source = ColumnDataSource({"N": [], "value": []})
@@ -92,7 +92,7 @@ class Multiples:
             for role, value in values.items():
                 part["lines"][role].data = {"N": n, "value": value}
                 part["dots"][role].data = {"x": [problem.N], "y": [float(value[here])]}
-            gap = 17 * np.log10(high / low) / (_HEIGHT - 95)
+            gap = 22 * np.log10(high / low) / (_HEIGHT - 95)
             placed = figures.spread([np.log10(v[-1]) for v in values.values()], gap)
             for (role, _), y in zip(values.items(), placed, strict=True):
                 part["labels"][role].update(x=_LAST, y=10**y)

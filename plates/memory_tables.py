@@ -82,7 +82,9 @@ def figure_2(words: dict[str, str]) -> str:
         flash = training_traffic.time(boundary, problem, tile, gpu)
         rows.append(
             [
-                words["paper_model"].format(boundary=words[f"boundary_{boundary}"]),
+                words["paper_model"].format(
+                    boundary=words[f"paper_{boundary}"].format(Br=tile.Br, Bc=tile.Bc)
+                ),
                 *(units.flops(sum(part.flops for part in parts)) for parts in (standard, flash)),
                 *(units.bytes_(sum(part.bytes for part in parts)) for parts in (standard, flash)),
                 *(f"≥ {units.seconds(sum(part.lower for part in parts))}" for parts in (standard, flash)),

@@ -60,6 +60,7 @@ class Wall(Plate):
         fits = {name: round_trips.longest(gpu.memory * count, problem) for name, count in _MARKS}
         slowest = max(found, key=lambda item: item.memory_s(gpu))
         waits = [item for item in found if item.intensity < item.ridge(gpu, problem.dtype)]
+        softmax = next(item for item in found if item.slug == "softmax")
         facts = {
             "N": units.count(problem.N),
             "d": problem.d,
@@ -85,7 +86,9 @@ class Wall(Plate):
             "ridge": units.intensity(gpu.ridge(problem.dtype)),
             "ridge_whole": units.count(round(gpu.ridge(problem.dtype))),
             "product_intensity": units.intensity(found[0].intensity),
-            "softmax_intensity": units.intensity(next(p for p in found if p.slug == "softmax").intensity),
+            "softmax_intensity": units.intensity(softmax.intensity),
+            "softmax_ridge": units.intensity(softmax.ridge(gpu, problem.dtype)),
+            "softmax_verdict": words["softmax_below" if softmax in waits else "softmax_above"],
             "slowest": slowest.does,
             "waiting": len(waits),
             "passes": len(found),
@@ -287,17 +290,14 @@ class Wall(Plate):
         ridges = [item.ridge(gpu, problem.dtype) for item in found]
         self._gaps.data = {"y": rows, "at": at, "ridge": ridges}
         self._intensity.y_range.end = len(found) + 0.8
-        self._intensity.x_range.start = min(0.1, min(at) / 4)
+        self._intensity.x_range.start = min(0.04, min(at) / 6)
         self._intensity.x_range.end = max(2e4, 20 * max(ridges), 20 * max(at))
         figures.ticks(self._intensity.yaxis[0], rows, [item.does for item in found])
         for k, (label, ridge) in enumerate(zip(self._intensity_labels, self._ridge_labels, strict=True)):
             label.visible = ridge.visible = k < len(found)
             if k < len(found):
-                label.update(x=at[k], y=rows[k], text=units.intensity(at[k]))
-                ridge.update(
-                    x=max(ridges[k], at[k]), y=rows[k],
-                    text=words["ridge_label"].format(ridge=units.number(ridges[k]), units=words[found[k].units]),
-                )  # fmt: skip
+                label.update(x=at[k], y=rows[k], text=units.number(at[k]))
+                ridge.update(x=max(ridges[k], at[k]), y=rows[k], text=units.number(ridges[k]))
 
     def _patch_sizes(self, problem: Problem, gpu: GPU, fits: dict, facts: dict, words: dict) -> None:
         first = min(_FIRST, problem.N)
