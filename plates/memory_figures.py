@@ -56,7 +56,7 @@ class Multiples:
         themed.size(title, text_font_size=figures.BIG)
         themed.colour(title, text_color="ink")
         fig.title = title
-        figures.ticks(fig.xaxis[0], [64, 1024, 16384, 262144], units.count)
+        figures.ticks(fig.xaxis[0], [64, 4096, 262144], units.count)
         figures.label_zone(fig, _LAST, 108)
         part = {"fig": fig, "lines": {}, "dots": {}, "labels": {}}
         for role in ("standard", "flash"):
@@ -98,5 +98,10 @@ class Multiples:
                 part["labels"][role].update(x=_LAST, y=10**y)
             a, b = (float(values[role][here]) for role in ("standard", "flash"))
             more, word = (a / b, "less") if a >= b else (b / a, "more")
-            # the curves rise, so that below and right of the dots there is room
-            part["ratio"].update(x=problem.N, y=min(a, b), text=f"{units.ratio(more)} {self._words[word]}")
+            # the curves rise, so that below and right of the dots there is room; the names are at their ends
+            part["ratio"].update(
+                x=problem.N,
+                y=min(a, b),
+                text=f"{units.ratio(more)} {self._words[word]}",
+                y_offset=-28 if problem.N > _LAST // 8 else -10,
+            )
