@@ -109,7 +109,9 @@ def passes(
             (
                 trip("Q", "read", "every query, for its products with every key"),
                 trip("K", "read", "every key"),
-                trip("S", "write", "the next kernel looks for the scores in memory, so that is where they go"),
+                trip(
+                    "S", "write", "the next kernel looks for the scores in memory, so that is where they go"
+                ),
             ),
         )
     ]
