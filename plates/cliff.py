@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from bokeh.models import ColumnDataSource
 
-from plates import block_axis, figures
+from plates import block_axis, figures, hovers
 from plates.figures import Themed
 from workshop import sram, traffic, units
 from workshop.problem import LIMITS, Problem, Tile
@@ -46,13 +46,15 @@ class Cliff:
             ("fits", "chip", "solid", 3.5),
             ("spills", "over", [10, 4], 3.5),
         ):
-            source = ColumnDataSource({"x": [], "y": [], "br": [], "b": []})
+            source = ColumnDataSource({"x": [], "y": [], "Br": []})
             line = fig.line(
                 "x", "y", source=source, line_width=width, line_dash=dash, name=words[f"line_{name}"]
             )
             colour(line.glyph, line_color=role)
             self._lines[name] = (source, line)
-        self._standard = label(themed, fig, "", "standard", bold=True, x_offset=8, y_offset=5)
+        self._standard = label(
+            themed, fig, "", "standard", bold=True, x_offset=8, text_baseline="top", y_offset=-4
+        )
         self._tiled = label(themed, fig, words["line_fits"], "chip", bold=True, x_offset=8, y_offset=2)
         self._edge = label(themed, fig, "", "over", bold=True, x_offset=8, text_baseline="top", y_offset=-4)
         self._dry = label(
@@ -70,8 +72,9 @@ class Cliff:
         figures.hover(
             fig,
             [line for _, line in self._lines.values()],
-            '<div style="font:14px system-ui;padding:2px 4px"><b>$name</b><br>Br = @br<br>@b a head</div>',
-            mode="mouse", line_policy="nearest",
+            '<div style="font:14px system-ui;padding:2px 4px"><b>$name</b><br>Br = @Br{custom}<br>'
+            "@y{custom} a head</div>",
+            mode="mouse", line_policy="nearest", formatters={"@Br": hovers.count(), "@y": hovers.bytes_()},
         )  # fmt: skip
 
     def patch(self, problem: Problem, tile: Tile) -> None:
@@ -87,11 +90,14 @@ class Cliff:
         fig.y_range.update(start=low, end=high)
         figures.ticks(fig.yaxis[0], figures.log_ticks(low, high, most=6), figures.round_text(units.bytes_))
         x = block_axis.position(_ALL)
-        spilled = ~fits
+        drawn = (_ALL <= 64) | (_ALL % 8 == 0)
+        if first:
+            drawn[max(0, first - 2) : first] = True
+        spilled = ~fits & drawn
         if first and first > 1:
             spilled[first - 2] = True  # joined to the last block that fits
-        self._line("standard", np.array([0.0, block_axis.CELLS]), np.full(2, standard), ["any", "any"])
-        self._line("fits", x[fits], bytes_[fits], _ALL[fits])
+        self._line("standard", np.array([0.0, block_axis.CELLS]), np.full(2, standard), LIMITS["Br"])
+        self._line("fits", x[fits & drawn], bytes_[fits & drawn], _ALL[fits & drawn])
         self._line("spills", x[spilled], bytes_[spilled], _ALL[spilled])
         self._line("dry", x[spilled], found["dry"][spilled], _ALL[spilled])
         self._standard.update(
@@ -123,12 +129,17 @@ class Cliff:
             on = (role == "chip") == ok
             dot.data_source.data = {"x": [at] if on else [], "y": [here] if on else []}
         side = "left" if at < 6 else "right" if at > end - 6 else "center"
-        self._here.update(x=at, y=float(here), text=units.bytes_(here), text_align=side)
+        # away from the line of `standard`
+        above = (
+            {"text_baseline": "bottom", "y_offset": 13}
+            if here > standard
+            else {"text_baseline": "top", "y_offset": -11}
+        )
+        self._here.update(x=at, y=float(here), text=units.bytes_(here), text_align=side, **above)
 
     def _line(self, name: str, x, y, blocks) -> None:
         self._lines[name][0].data = {
             "x": x,
             "y": np.asarray(y, dtype=float),
-            "br": [b if isinstance(b, str) else units.count(int(b)) for b in blocks],
-            "b": [units.bytes_(int(v)) for v in y],
+            "Br": np.asarray(blocks, dtype=float),
         }

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 from bokeh.events import Tap
-from bokeh.models import ColumnDataSource, CustomJSHover, LogColorMapper
+from bokeh.models import ColumnDataSource, LogColorMapper
 from bokeh.palettes import Cividis256
 
-from plates import block_axis, figures
+from plates import block_axis, figures, hovers
 from plates.cliff import LEFT, RIGHT
 from plates.figures import Themed
 from workshop import sram, traffic
@@ -23,23 +23,6 @@ PALETTE = Cividis256[
 _INNER = HEIGHT - 62
 _LINE = 22 / _INNER * block_axis.CELLS  # cells a label is high
 _MOST = 6  # labels: your tile, Algorithm 1, three kernels, and one to spare
-_CELL = CustomJSHover(args={"values": block_axis.VALUES.tolist()}, code="return values[Math.floor(value)]")
-_BYTES = CustomJSHover(
-    code="""
-    const k = Math.min(8, Math.max(0, Math.floor((Math.log10(Number(value.toPrecision(3))) + 1e-9) / 3)))
-    const unit = ["B", "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"][k]
-    return Number((value / 10 ** (3 * k)).toPrecision(3)) + " " + unit
-    """
-)
-_SECONDS = CustomJSHover(
-    code="""
-    if (value >= 1) return Number(value.toPrecision(3)).toLocaleString("en") + " s"
-    const k = Math.min(4, Math.max(1, Math.ceil(-Math.log10(value) / 3 - 1e-9)))
-    return Number((value * 10 ** (3 * k)).toPrecision(3)) + " " + ["s", "ms", "µs", "ns", "ps"][k]
-    """
-)
-_EXACT = CustomJSHover(code='return value.toLocaleString("en") + " B"')
-_FITS = CustomJSHover(args={"yes": "", "no": ""}, code="return value > 0 ? yes : no")
 
 
 def outline(inside: np.ndarray) -> tuple[list[list[float]], list[list[float]]]:
@@ -148,15 +131,18 @@ class Landscape:
         )
         for label in (*self._names, self._verdict, self._border):
             colour(label, background_fill_color="paper")
-        fits = CustomJSHover(args={"yes": words["map_fits_yes"], "no": words["map_fits_no"]}, code=_FITS.code)
         figures.hover(
             fig,
             [image],
             '<div style="font:14px system-ui;padding:2px 4px"><b>Br = $x{custom}, Bc = $y{custom}</b><br>'
             "@needs{custom}, @fits{custom}<br>@bytes{custom} a head<br>@time{custom} a layer at best</div>",
             formatters={
-                "$x": _CELL.clone(), "$y": _CELL.clone(), "@bytes": _BYTES.clone(), "@time": _SECONDS.clone(),
-                "@needs": _EXACT.clone(), "@fits": fits,
+                "$x": hovers.one_of(block_axis.VALUES.tolist()),
+                "$y": hovers.one_of(block_axis.VALUES.tolist()),
+                "@bytes": hovers.bytes_(),
+                "@time": hovers.seconds(),
+                "@needs": hovers.count(" B"),
+                "@fits": hovers.words(words["map_fits_yes"], words["map_fits_no"]),
             },
         )  # fmt: skip
         fig.on_event(Tap, self._on_tap)
@@ -225,20 +211,16 @@ class Landscape:
         items += [(name, float(place(Br)), float(place(Bc))) for name, Br, Bc in pins]
         leaders = {"x0": [], "y0": [], "x1": [], "y1": []}
         cells = block_axis.CELLS
-        for left in (True, False):
-            side = [k for k, (_, x, _) in enumerate(items) if (x > cells / 2) == left]
-            heights = figures.spread([items[k][2] for k in side], _LINE)
-            shift = max(0.0, 1.5 - min(heights, default=2.0)) - max(
-                0.0, max(heights, default=0.0) - cells + 1.5
+        heights = figures.spread([y for _, _, y in items], _LINE)
+        shift = max(0.0, 1.5 - min(heights)) - max(0.0, max(heights) - cells + 1.5)
+        for k, ((name, px, py), y) in enumerate(zip(items, heights, strict=True)):
+            left = px > cells / 2
+            x = px - 2.4 if left else px + 2.4
+            self._names[k].update(
+                x=x, y=y + shift, text=name, text_align="right" if left else "left", visible=True
             )
-            for k, y in zip(side, heights, strict=True):
-                name, px, py = items[k]
-                x = px - 2.4 if left else px + 2.4
-                self._names[k].update(
-                    x=x, y=y + shift, text=name, text_align="right" if left else "left", visible=True
-                )
-                for column, value in zip(leaders, (px, py, x, y + shift), strict=True):
-                    leaders[column].append(value)
+            for column, value in zip(leaders, (px, py, x, y + shift), strict=True):
+                leaders[column].append(value)
         for label in self._names[len(items) :]:
             label.visible = False
         self._leaders.data = leaders

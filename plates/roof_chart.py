@@ -58,13 +58,12 @@ class RoofChart:
             themed, fig, "", "hbm", text_baseline="top", x_offset=16, y_offset=-15, text_font_size=13
         )
         self._at_ridge = label(themed, fig, "", "muted", bold=True, x_offset=8, y_offset=8)
-        self._memory = label(
-            themed, fig, words["zone_memory"], "muted", text_align="right", x_offset=-9, text_baseline="top",
-            y_offset=-2,
-        )  # fmt: skip
-        self._compute = label(
-            themed, fig, words["zone_compute"], "muted", x_offset=9, text_baseline="top", y_offset=-2
-        )
+        self._zones = []
+        for name, side, offset in (("zone_memory", "right", -9), ("zone_compute", "left", 9)):
+            lines = words[name].replace("|", "\n")
+            zone = label(themed, fig, lines, "muted", text_align=side, x_offset=offset, text_font_size=14)
+            zone.update(text_baseline="top", y_offset=-2)
+            self._zones.append(zone)
         self._points, self._labels = {}, {}
         for model, name in names.items():
             source = ColumnDataSource({"x": [], "y": [], "i": [], "r": [], "t": [], "w": []})
@@ -84,7 +83,7 @@ class RoofChart:
         (x0, x1), (y0, y1) = axes_of(gpu)
         fig.x_range.update(start=x0, end=x1)
         fig.y_range.update(start=y0, end=y1)
-        figures.ticks(fig.xaxis[0], figures.log_ticks(x0, x1), figures.round_text(units.number))
+        figures.ticks(fig.xaxis[0], figures.log_ticks(x0, x1, most=5), figures.round_text(units.number))
         figures.ticks(fig.yaxis[0], figures.log_ticks(y0, y1, most=6), figures.round_text(units.rate_flops))
         low, high = SUSTAINED
         ridge, peak = gpu.ridge(dtype), gpu.rate(dtype).flops
@@ -110,8 +109,8 @@ class RoofChart:
         self._slope.update(x=x, y=y, text=words["slope"].format(**shown))
         self._share.update(x=x, y=y, text=words["share"].format(**shown))
         self._at_ridge.update(x=ridge, y=y0, text=words["ridge"].format(ridge=units.intensity(ridge)))
-        self._memory.update(x=ridge, y=y1)
-        self._compute.update(x=ridge, y=y1)
+        for zone in self._zones:
+            zone.update(x=ridge, y=y1)
         self._patch_points(times, waits, peak, float(np.log10(y1 / y0)) / _INNER)
 
     def _patch_points(self, times: dict[str, Time], waits: dict[str, str], peak: float, pixel: float) -> None:
@@ -121,13 +120,13 @@ class RoofChart:
         )
         heights = {m: float(np.log10(t.rate)) for m, t in times.items()}
         top = float(np.log10(peak)) - 24 * pixel
-        for k, model in enumerate(
-            reversed(on_roof)
-        ):  # the rightmost next to the roof: no leader crosses a name
+        for k, model in enumerate(reversed(on_roof)):  # rightmost next to the roof: no leader crosses a name
             heights[model] = top - k * _LINE * pixel
         slope = [m for m in sorted(times, key=lambda m: times[m].intensity) if m not in on_roof]
-        placed = figures.spread([heights[m] for m in slope], _LINE * pixel)
-        heights.update(zip(slope, placed, strict=True))
+        least = -np.inf
+        for model in slope:  # only ever upwards: below and to the right the slope itself runs
+            heights[model] = least = max(heights[model], least)
+            least += _LINE * pixel
         for model, (source, dot) in self._points.items():
             dot.visible = self._labels[model].visible = model in times
             if model not in times:

@@ -8,6 +8,7 @@ from workshop import units
 
 _ROOM = 1.25  # the budget is drawn at 1 / 1.25 of the width, until the bar needs more
 _FILL = 0.98
+_STEPS = (1.4, 10 / 7)  # two steps double it
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,10 @@ class Bar:
 
     @property
     def end(self) -> float:
-        """Bytes at the right end: a fixed multiple of the budget, doubled until the bar fits."""
-        end = self.budget * _ROOM
+        """Bytes at the right end: a fixed multiple of the budget, in few steps more if the bar needs it."""
+        end, step = self.budget * _ROOM, 0
         while end * _FILL < self.total:
-            end *= 2
+            end, step = end * _STEPS[step % 2], step + 1
         return end
 
 

@@ -14,9 +14,11 @@ from plates.plate import Plate
 from plates.tile_bar import Bar, Segment
 from workshop import formulas, kernel_tiles, residency, sram, traffic, units
 from workshop.masks import ceil_div
+from workshop.problem import LIMITS
 
 STAGES = ("1", "2", "3", "4")
 _NAMES = {"q": "Q", "o": "O", "k": "K", "v": "V", "s": "S", "statistics": "m, ℓ"}
+_MOST = LIMITS["Br"][1]
 _SLUGS = {"statistics": "ml"}
 
 
@@ -59,6 +61,7 @@ class Tiles(Plate):
         visits = int(formulas.FORMULAS["spill"].inputs(problem, tile, gpu)["visits"])
         block_Br, block_Bc = traffic.algorithm_1_blocks(tile.M(problem), problem.d)
         crossing = sram.spill_crossing(problem, tile)
+        first = sram.working_set(problem, replace(tile, Br=min(block_Br, _MOST), Bc=min(block_Bc, _MOST)))
         facts = {
             "N": units.count(s.N),
             "d": s.d,
@@ -77,6 +80,9 @@ class Tiles(Plate):
             "A1_Br": units.count(block_Br),
             "A1_Bc": units.count(block_Bc),
             "A1_passes": units.count(ceil_div(s.N, block_Bc)),
+            "A1_note": words["A1_fits" if first.fits else "A1_spills"].format(
+                A1_excess=units.exact_bytes(first.spill_bytes).replace(" ", "\u00a0")
+            ),
             "half_d": units.number(s.d / 2),
             "crossing": words["never_passes"] if crossing is None else f"Br = {units.count(crossing)}",
             "smem_block": units.exact_bytes(gpu.smem_block),
@@ -240,7 +246,7 @@ class Tiles(Plate):
             rows.append(
                 [
                     f'<a href="?Br={Br}&amp;Bc={Bc}" style="white-space:nowrap">{html.escape(name)}</a>',
-                    f"{Br} × {Bc}",
+                    f"{units.count(Br)} × {units.count(Bc)}",
                     units.exact_bytes(needs.total) + over,
                     units.exact_bytes(sram.kernel_view(s.problem, tile).shared),
                     units.bytes_(moved),

@@ -104,6 +104,4 @@ def published(problem: Problem, gpu: GPU) -> tuple[KernelTile, ...]:
 
 def sweep_source() -> str:
     """Where the Triton tile is from: kernel, device, versions and date."""
-    return (
-        f"fastest tile of the teaching kernel at N = 4,096, 32 heads, bf16: {recordings.load(_SWEEP).source}"
-    )
+    return f"fastest tile of the teaching kernel at N = 4,096, 32 heads, bf16: {recordings.load(_SWEEP).source()}"

@@ -71,6 +71,12 @@ def test_tritons_tile_is_the_one_that_no_recorded_tile_beats(d):
     assert won == min(r.p50 for r in rows)
 
 
+def test_tritons_source_names_the_machine_the_versions_and_the_date():
+    (source,) = [t.source for t in kernel_tiles.published(Problem(), H100) if t.slug == "triton"]
+    row = recordings.load("h200").rows[0]
+    assert all(part in source for part in ("NVIDIA H200", row.triton, row.time[:10])) and len(source) < 300
+
+
 def test_nothing_is_claimed_for_fp32():
     assert tiles(dtype="fp32") == {}
 
