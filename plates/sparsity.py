@@ -12,7 +12,7 @@ from bokeh.models import ColumnDataSource
 from plates import controls, figures, text
 from plates.mask_view import MaskView
 from plates.plate import Plate
-from workshop import block_masks, mask_picture, masks, roofline, units
+from workshop import block_masks, mask_picture, masks, results, roofline, units
 from workshop.block_masks import PATTERNS, Counts
 from workshop.mask_shapes import Banded, Gridded
 from workshop.problem import LIMITS, Problem, Tile
@@ -150,6 +150,9 @@ class Sparsity(Plate):
             "gather_more": "more" if gather_bytes >= mask_bytes else "less",
             "gather_dense": units.ratio(gather_bytes / ledgers["dense"].bytes(s.dtype)),
             "sector": block_masks.SECTOR,
+            "catch_up": words["between"].format(*(units.count(n) for n in block_masks.CATCH_UP)),
+            "arena": units.number(results.LONG_RANGE[0].speedup),
+            "arena_sparse": units.number(results.LONG_RANGE[1].speedup),
             "row": units.exact_bytes(row),
             "row_sectors": units.number(block_masks.sectors(s.d, problem.element_bytes)),
             "fetched": units.percent(

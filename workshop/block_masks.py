@@ -26,6 +26,8 @@ from workshop.masks import ceil_div
 from workshop.problem import Problem, Tile
 
 PATTERNS = ("causal", "window", "global", "strided", "blocks", "painted")
+# Tokens between which the approximations caught up with exact FlashAttention: Dao et al. 2022, section 4.3.
+CATCH_UP = (512, 1024)
 SECTOR = 32  # bytes: the least that an L2 cache asks the memory for
 INDEX_BYTES = 4
 _CODE = 43  # characters of a painting: GRID x GRID bits in base64

@@ -14,7 +14,8 @@ from workshop.block_masks import tile_live
 from workshop.mask_shapes import Banded, Gridded
 from workshop.masks import ceil_div
 
-MOST, FEW = 48, 16  # tiles along a side: at most, and about how many where the mask does not ask for more
+# Tiles along a side: at most, about how many where the mask does not ask for more, and of the longer kind at least.
+MOST, FEW, LEAST = 48, 16, 5
 _BANDS = 192
 
 
@@ -52,7 +53,7 @@ def corner(mask: Banded | Gridded, Br: int, Bc: int) -> Corner:
     wanted = FEW * large
     if mask.reach is not None:
         wanted = max(wanted, mask.reach * 3 // 2)
-    if MOST * small >= FEW * large:
+    if MOST * small >= LEAST * large:  # both sides can begin at the first token and stay square
         wanted = min(wanted, MOST * small)
     wanted = min(mask.N, wanted)
     return Corner(mask, _middle(ceil_div(wanted, Br)), _middle(ceil_div(wanted, Bc)))

@@ -10,7 +10,7 @@ import pytest
 
 from plates import sparsity, text
 from tests.plates.walk import complaints, open_plate
-from workshop import block_masks, mask_picture, masks, roofline, traffic
+from workshop import block_masks, mask_picture, masks, results, roofline, traffic
 from workshop.block_masks import PATTERNS
 
 EXTREMES = (
@@ -176,6 +176,12 @@ def test_the_prose_says_what_gathering_costs():
     counts = block_masks.count(block_masks.make("window", 8192, window=1000), 128, 64)
     total = sum(t.bytes for t in block_masks.gather(counts, atlas.settings.problem))
     assert f"{total / 1e9:.2f} GB a head" in page
+
+
+def test_published_figures_in_the_prose_are_those_of_the_records():
+    page = html(plate_of()[0])
+    exact, sparse = (f"{row.speedup} times" for row in results.LONG_RANGE)
+    assert exact in page and sparse in page and "between 512 and 1,024 tokens" in page
 
 
 @pytest.mark.parametrize("number", range(7))
