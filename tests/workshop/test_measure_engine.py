@@ -253,6 +253,19 @@ def test_a_real_run_on_the_cpu_from_the_command_line(tmp_path, capfd):
     assert (tmp_path / "cpu.csv").read_bytes() == before, "a finished recording is left as it is"
 
 
+def test_a_run_before_its_commit_is_named_afterwards(tmp_path, calls):
+    class Early(Bench):
+        origin = Origin("Stand-in 1", "1", "2", "3", cli_measure.UNCOMMITTED)
+
+    session(tmp_path).run([batch(Case("fast", N=512))])
+    session(tmp_path, Early()).run([batch(Case("fast", N=1024))])
+    before = read(tmp_path / "made.csv").rows
+    assert cli_measure.main(["--out", str(tmp_path / "made.csv"), "--committed-as", "def"]) == 0
+    after = read(tmp_path / "made.csv").rows
+    assert [row.commit for row in after] == ["abc", "def"]
+    assert [replace(row, commit="") for row in after] == [replace(row, commit="") for row in before]
+
+
 def test_the_summary_of_a_test_log_goes_into_the_json(tmp_path, capsys):
     log = tmp_path / "log"
     log.write_text("device: X\n....\nFAILED tests/a.py::b - bad\n==== 1 failed, 41 passed in 3.21s ====\n")

@@ -16,12 +16,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
 
-from workshop.recordings.schema import read_rows
+from workshop.recordings.schema import append_rows, read_rows
 
 from . import count, counters
 from .machine import Origin
@@ -44,6 +45,8 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Seconds after which a case that has not ended is taken for hung.
 CASE_LIMIT = 150.0
 MOST_RESTARTS = 6
+#: What `--commit` says for a run of code that is not committed yet; see `--committed-as`.
+UNCOMMITTED = "uncommitted"
 #: Seconds kept of the budget for a counting child to start and for ncu to write its table.
 COUNTER_RESERVE = 25.0
 
@@ -63,6 +66,11 @@ def parser() -> argparse.ArgumentParser:
         "--compilers", type=int, default=None, metavar="N", help="processes that compile ahead (0: none)"
     )
     p.add_argument("--commit", help="commit of this code where .git is absent (or set WORKSHOP_COMMIT)")
+    p.add_argument(
+        "--committed-as",
+        metavar="COMMIT",
+        help=f"name the commit of rows made with --commit {UNCOMMITTED}, and stop",
+    )
     p.add_argument("--retry", action="store_true", help="try skipped and failed cases again")
     p.add_argument(
         "--keep", type=Path, metavar="DIR", help="keep the tables that ncu wrote, with their cases"
@@ -86,6 +94,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _child(args)
     if args.tests:
         return _attach_tests(args)
+    if args.committed_as:
+        return _name_commit(args)
     if args.read_ncu:
         return _read_table(args)
     try:
@@ -316,6 +326,19 @@ def _read_table(args) -> int:
         args.read_ncu, cases, Session(args.out, named), written.strftime("%Y-%m-%dT%H:%M:%SZ")
     )
     print(f"counters of {found} of {len(cases)} cases read", file=sys.stderr)
+    return 0
+
+
+def _name_commit(args) -> int:
+    """Give the rows of a run made before its code was committed the commit that the code went into."""
+    rows = read_rows(args.out)
+    named = [replace(row, commit=args.committed_as) if row.commit == UNCOMMITTED else row for row in rows]
+    part = args.out.with_suffix(".csv.part")
+    part.unlink(missing_ok=True)
+    append_rows(part, named)
+    os.replace(part, args.out)
+    changed = sum(row.commit == UNCOMMITTED for row in rows)
+    print(f"{changed} of {len(rows)} rows named {args.committed_as}", file=sys.stderr)
     return 0
 
 
