@@ -1,0 +1,194 @@
+"""The tile sweep as a landscape: what every tile reached, was refused or spilled, beside what the model expects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import panel as pn
+from bokeh.models import ColumnDataSource, LogColorMapper, Title
+from bokeh.palettes import Cividis256
+
+from plates import figures
+from plates.figures import Themed
+from workshop import sram, units
+from workshop.hardware import GPU
+from workshop.problem import Problem
+from workshop.recordings.curves import case_of
+from workshop.recordings.sweep import Sweep
+
+_HEIGHT = 400
+_GRID = ":host{display:grid !important;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:4px 22px}"
+_PALE = 150  # colours of the palette from here on carry dark text
+_COLUMNS = ("x", "y", "rate", "shown", "mark", "ink", "tile", "said")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The model's landscape on the sweep's tiles: (Br, Bc) -> FLOP/s by the recording's count; does the tile fit."""
+
+    rate: dict[tuple[int, int], float]
+    fits: dict[tuple[int, int], bool]
+
+
+def expected(found: Sweep, budget: int, gpu: GPU) -> Expected:
+    """The model for the shape of a sweep: working set in a budget of KiB, data-sheet rates of ``gpu``."""
+    row = found.shape
+    problem = Problem(N=row.N, d=row.d, H=row.heads, B=row.batch, dtype=row.dtype, causal=row.causal)
+    grid = sram.landscape(problem, budget, found.Br, found.Bc, gpu)
+    rate, fits = {}, {}
+    for i, Br in enumerate(found.Br):
+        for j, Bc in enumerate(found.Bc):
+            rate[Br, Bc] = case_of(row).flops() / float(grid["time"][i, j])
+            fits[Br, Bc] = bool(grid["fits"][i, j])
+    return Expected(rate, fits)
+
+
+class _Map:
+    """One grid of tiles, Br along x and Bc along y, a number in every cell."""
+
+    def __init__(self, themed: Themed, words: Mapping[str, str], title: str, mapper: LogColorMapper) -> None:
+        self.fig = fig = figures.chart(
+            themed, x=(0, 5), y=(0, 5), x_label=words["axis_Br"], y_label=words["axis_Bc"], height=_HEIGHT,
+            min_border_left=52, min_border_right=6,
+        )  # fmt: skip
+        fig.grid.visible = False
+        heading = Title(text=title, text_font=figures.FONT, align="left")
+        themed.size(heading, text_font_size=figures.BIG)
+        themed.colour(heading, text_color="ink")
+        fig.title = heading
+        self._mapper = mapper
+        self.cells = ColumnDataSource({name: [] for name in _COLUMNS})
+        rect = fig.rect(
+            "x", "y", width=0.97, height=0.97, source=self.cells, line_width=0,
+            fill_color={"field": "rate", "transform": mapper},
+        )  # fmt: skip
+        self.over = ColumnDataSource({"x": [], "y": [], "tile": [], "said": []})
+        hatched = fig.rect(
+            "x", "y", width=0.97, height=0.97, source=self.over, line_width=2, fill_alpha=0,
+            hatch_pattern="right_diagonal_line", hatch_scale=11, hatch_weight=1.4,
+        )  # fmt: skip
+        themed.colour(hatched.glyph, line_color="over", hatch_color="over", fill_color="paper")
+        number = fig.text(
+            "x", "y", text="shown", text_color="ink", source=self.cells, text_align="center",
+            text_baseline="middle", text_font={"value": figures.FONT}, text_font_style="bold",
+        )  # fmt: skip
+        mark = fig.text(
+            "x", "y", text="mark", text_color="ink", source=self.cells, text_align="center", text_baseline="middle",
+            text_font={"value": figures.FONT}, y_offset=17,
+        )  # fmt: skip
+        themed.size(number.glyph, text_font_size=15)
+        themed.size(mark.glyph, text_font_size=11.5)
+        self.rings = {}
+        for name, role, size in (("fastest", "ink", 0.93), ("yours", "over", 0.86)):
+            source = ColumnDataSource({"x": [], "y": []})
+            ring = fig.rect("x", "y", width=size, height=size, source=source, fill_alpha=0, line_width=3)
+            themed.colour(ring.glyph, line_color=role, fill_color="paper")
+            if name == "yours":
+                ring.glyph.line_dash = [5, 3]
+            self.rings[name] = source
+        self.words_over = figures.label  # kept short: the words of a refusal are in the cell's own text
+        figures.hover(
+            fig,
+            [rect, hatched],
+            '<div style="font:14px system-ui;padding:2px 4px"><b>@tile</b><br>@said</div>',
+        )
+
+    def patch(
+        self, found: Sweep | None, cells: list[dict], over: list[dict], rings: Mapping[str, tuple | None]
+    ) -> None:
+        if found is None:
+            for source in (self.cells, self.over, *self.rings.values()):
+                source.data = {name: [] for name in source.data}
+            return
+        fig = self.fig
+        fig.x_range.update(start=0, end=len(found.Br))
+        fig.y_range.update(start=0, end=len(found.Bc))
+        for axis, sides in ((fig.xaxis[0], found.Br), (fig.yaxis[0], found.Bc)):
+            figures.ticks(axis, [k + 0.5 for k in range(len(sides))], [str(side) for side in sides])
+        at = {tile: (found.Br.index(tile[0]) + 0.5, found.Bc.index(tile[1]) + 0.5) for tile in _tiles(found)}
+        for source, items in ((self.cells, cells), (self.over, over)):
+            source.data = {
+                name: [at[item["at"]]["xy".index(name)] if name in "xy" else item[name] for item in items]
+                for name in source.data
+            }
+        for name, tile in rings.items():
+            here = at.get(tile)
+            self.rings[name].data = {"x": [here[0]] if here else [], "y": [here[1]] if here else []}
+
+    def ink(self, rate: float) -> str:
+        """A text colour that stands off the cell's colour; cells keep their colours in both themes."""
+        low, high = self._mapper.low, self._mapper.high
+        place = np.log(rate / low) / np.log(high / low) * 255
+        return "#111417" if place >= _PALE else "#ffffff"
+
+
+def _tiles(found: Sweep) -> list[tuple[int, int]]:
+    return [(Br, Bc) for Br in found.Br for Bc in found.Bc]
+
+
+class Sweeps:
+    """Two maps of one scale: measured and modelled. ``view`` wraps where the page is narrow."""
+
+    def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
+        self._words = words
+        self._mapper = LogColorMapper(palette=Cividis256, low=1e13, high=1e15)
+        self.measured = _Map(themed, words, words["map_measured"], self._mapper)
+        self.model = _Map(themed, words, words["map_model"], self._mapper)
+        panes = [
+            pn.pane.Bokeh(m.fig, sizing_mode="stretch_width", margin=0) for m in (self.measured, self.model)
+        ]
+        self.view = pn.Column(*panes, stylesheets=[_GRID], sizing_mode="stretch_width", margin=0)
+
+    def patch(self, found: Sweep | None, model: Expected | None, yours: tuple[int, int]) -> None:
+        """Draw a sweep and the model's landscape; ``yours`` is the reader's tile, marked where it was swept."""
+        if found is None or model is None:
+            for grid in (self.measured, self.model):
+                grid.patch(None, [], [], {})
+            return
+        words = self._words
+        rates = [c.rate for c in found.cells.values() if c.rate] + list(model.rate.values())
+        self._mapper.update(low=min(rates), high=max(rates))
+        cells, over = [], []
+        for tile, cell in found.cells.items():
+            name = f"{cell.Br} × {cell.Bc}"
+            if cell.rate is None:
+                if cell.refused is not None:
+                    over.append({"at": tile, "tile": name, "said": cell.refused.sentence})
+                continue
+            said = words["cell_said"].format(
+                rate=units.rate_flops(cell.rate),
+                time=units.seconds(cell.best.p50),
+                warps=cell.best.warps,
+                shared=units.exact_bytes(cell.shared) if cell.shared is not None else words["unknown"],
+                registers=units.count(cell.registers) if cell.registers is not None else words["unknown"],
+                spills=units.exact_bytes(cell.spills) if cell.spills is not None else words["unknown"],
+            )
+            cells.append(
+                {
+                    "at": tile, "rate": cell.rate, "shown": f"{cell.rate / 1e12:.0f}",
+                    "mark": f"▲ {cell.spills:.0f} B" if cell.spills else "", "ink": self.measured.ink(cell.rate),
+                    "tile": name, "said": said,
+                }
+            )  # fmt: skip
+        quickest = found.fastest
+        rings = {"fastest": (quickest.Br, quickest.Bc) if quickest else None, "yours": yours}
+        self.measured.patch(found, cells, over, rings)
+        modelled = [
+            {
+                "at": tile, "rate": rate, "shown": f"{rate / 1e12:.0f}", "mark": "", "ink": self.model.ink(rate),
+                "tile": f"{tile[0]} × {tile[1]}",
+                "said": words["model_said"].format(
+                    rate=units.rate_flops(rate), fits=words["fits_yes" if model.fits[tile] else "fits_no"]
+                ),
+            }
+            for tile, rate in model.rate.items()
+        ]  # fmt: skip
+        spilled = [
+            {"at": cell["at"], "tile": cell["tile"], "said": cell["said"]}
+            for cell in modelled
+            if not model.fits[cell["at"]]
+        ]
+        best = max(model.rate, key=model.rate.get)
+        self.model.patch(found, modelled, spilled, {"fastest": best, "yours": yours})
