@@ -54,9 +54,6 @@ class RoofChart:
         label = figures.label
         self._peak = label(themed, fig, "", "ink", text_align="right", x_offset=-8, y_offset=7)
         self._slope = label(themed, fig, "", "ink", text_baseline="top", x_offset=16, y_offset=4)
-        self._share = label(
-            themed, fig, "", "hbm", text_baseline="top", x_offset=16, y_offset=-15, text_font_size=13
-        )
         self._at_ridge = label(themed, fig, "", "muted", bold=True, x_offset=8, y_offset=8)
         self._zones = []
         for name, side, offset in (("zone_memory", "right", -9), ("zone_compute", "left", 9)):
@@ -106,8 +103,8 @@ class RoofChart:
             "low": round(low * 100),
             "high": round(high * 100),
         }
-        self._slope.update(x=x, y=y, text=words["slope"].format(**shown))
-        self._share.update(x=x, y=y, text=words["share"].format(**shown))
+        beside = "\n".join(words[name].format(**shown) for name in ("slope", "share"))
+        self._slope.update(x=x, y=y, text=beside)
         self._at_ridge.update(x=ridge, y=y0, text=words["ridge"].format(ridge=units.intensity(ridge)))
         for zone in self._zones:
             zone.update(x=ridge, y=y1)

@@ -84,6 +84,8 @@ class Roofline(Plate):
             facts[f"{model}_intensity"] = units.intensity(time.intensity)
             facts[f"{model}_waits"] = words[f"waits_{time.binding}"]
         facts["verdict"] = facts["verdict"].format(**text.unbroken(facts))
+        same = standard.flops == bound.flops
+        facts["work_note"] = words["same_work" if same else "less_work"].format(**text.unbroken(facts))
         facts["bars_text"] = words["bars_text"].format(**facts)
         facts["roof_text"] = words["roof_text"].format(**facts)
         facts["blocks"] = {
@@ -197,11 +199,9 @@ class Roofline(Plate):
     # Pictures -------------------------------------------------------------------------------------------
 
     def body(self):
-        yield self.block("verdict")
+        yield self._styled("verdict")
         yield controls.toggles(self.local, "time_models", self.words("also"), {SHORT[m]: m for m in MORE})
-        shown = self.block("bars")
-        shown.stylesheets = [*shown.stylesheets, text.static("bars.css")]
-        yield self.figure(shown, "timefigure", "model", description="bars_text")
+        yield self.figure(self._styled("bars"), "timefigure", "model", description="bars_text")
         yield self.prose("why")
         words = text.labels(self.slug, self.settings.lang)
         self._chart = RoofChart(self.themed, words, SHORT, ROLE)
@@ -213,6 +213,11 @@ class Roofline(Plate):
         yield self.prose("gpus")
         yield self.block("gpus_table")
         yield self.prose("honest")
+
+    def _styled(self, name: str):
+        pane = self.block(name)
+        pane.stylesheets = [*pane.stylesheets, text.static("bars.css")]
+        return pane
 
     def patch(self, facts: dict) -> None:
         _, _, gpu, times, words = facts["_"]

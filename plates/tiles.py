@@ -274,7 +274,7 @@ class Tiles(Plate):
         return pane
 
     def _working_set(self, words: dict):
-        yield self.block("verdict")
+        yield self._styled("verdict")
         yield controls.options(
             self.local,
             "tile_view",
@@ -286,7 +286,7 @@ class Tiles(Plate):
         )
         yield self._stages
         yield self.figure(self._styled("bar"), "barfigure", "model", description="bar_text")
-        yield self.block("kernel")
+        yield self._styled("kernel")
 
     def _cost(self, words: dict):
         yield self.prose("why")

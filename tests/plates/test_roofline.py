@@ -98,6 +98,12 @@ def test_the_axis_of_time_ends_a_little_beyond_the_longest(longest):
         time_bars.end_of(0.0)
 
 
+def test_the_mask_is_the_only_thing_that_saves_arithmetic():
+    assert "saves no multiplication" in html(open_plate("roofline"))
+    page = html(open_plate("roofline", "&causal=1"))
+    assert "saves no multiplication" not in page and "skips tiles that nobody may see" in page
+
+
 def test_bars_of_other_models_are_one_click_away():
     atlas = open_plate("roofline")
     assert html(atlas).count('class="lane"') == 2
