@@ -16,8 +16,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 #: kernel -> the definitions that decide its build, as (file of this package, name)
 ENTRY = {"teaching": (("teaching_kernel", "teaching_forward"), ("teaching", "launch_spec"))}
-#: What these lead to but cannot change the code: checks that only refuse.
-LEFT_OUT = ("check_tile", "check_inputs", "check_device", "expect")
+#: What these lead to but cannot change the code: checks that only refuse, and the record that is handed over.
+LEFT_OUT = ("check_tile", "check_inputs", "check_device", "expect", "LaunchSpec")
 
 
 @lru_cache(maxsize=32)

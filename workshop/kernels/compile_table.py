@@ -206,9 +206,8 @@ def make(path: Path, builds: Iterable[Options], say, save_every: float = 10.0) -
         if now - saved > save_every or number == len(todo):
             write(path, (rows[options] for options in wanted if options in rows))
             saved = now
-            left = (now - started) / number * (len(todo) - number)
             say(
-                f"{number:,} of {len(todo):,}, {compiled:,} compiled, about {left / 60:.0f} min left ({options.key()})"
+                f"{number:,} of {len(todo):,} in {now - started:.0f} s, {compiled:,} compiled ({options.key()})"
             )
     if not todo:
         write(path, (rows[options] for options in wanted))
