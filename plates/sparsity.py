@@ -151,8 +151,8 @@ class Sparsity(Plate):
             "gather_dense": units.ratio(gather_bytes / ledgers["dense"].bytes(s.dtype)),
             "sector": block_masks.SECTOR,
             "catch_up": words["between"].format(*(units.count(n) for n in block_masks.CATCH_UP)),
-            "arena": units.number(results.LONG_RANGE[0].speedup),
-            "arena_sparse": units.number(results.LONG_RANGE[1].speedup),
+            "arena": units.number(results.LONG_RANGE[0].speedup, 2),
+            "arena_sparse": units.number(results.LONG_RANGE[1].speedup, 2),
             "row": units.exact_bytes(row),
             "row_sectors": units.number(block_masks.sectors(s.d, problem.element_bytes)),
             "fetched": units.percent(
