@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import panel_material_ui as pmui
 import param
 
 from plates import controls, machine_bytes, machine_time, provenance, text
@@ -16,6 +17,7 @@ from workshop.hardware import GPU, GPUS
 from workshop.kernels.identify import known_gpu
 from workshop.problem import Problem
 from workshop.recordings import Recording
+from workshop.recordings.boundaries import COMPULSORY_UP_TO, WAVES_FROM
 from workshop.recordings.curves import rate
 from workshop.recordings.evidence import Counted, Evidence, agrees
 from workshop.recordings.nearest import differences, nearest
@@ -166,7 +168,7 @@ class Machine(Plate):
             "mask",
             "dtype",
         )
-        return facts | dict.fromkeys(blank, words["unknown"])
+        return facts | dict.fromkeys(blank, words["unknown"]) | {"model_tag": ""}
 
     def _fill_machine(self, facts: dict, seen: Seen, words: dict) -> None:
         recording, own = seen.evidence.recording, seen.times.ceilings
@@ -183,6 +185,7 @@ class Machine(Plate):
             "dtype": seen.times.problem.dtype,
         }
         facts["blocks"]["machine"] = ""
+        facts["model_tag"] = text.kind("model")
 
     def _fill_bytes(self, facts: dict, seen: Seen, words: dict) -> None:
         cases, case = seen.evidence.cases, seen.case
@@ -208,8 +211,6 @@ class Machine(Plate):
             "broken": self._broken(bad, words),
             "waves_example": self._several(example, words),
         }
-        from workshop.recordings.boundaries import COMPULSORY_UP_TO, WAVES_FROM
-
         l2 = recording.device.get("l2_bytes", 0)
         facts["edge_low"] = units.bytes_(COMPULSORY_UP_TO * l2)
         facts["edge_high"] = units.bytes_(WAVES_FROM * l2)
@@ -336,7 +337,7 @@ class Machine(Plate):
             ),
         }
         facts["sweep_text"] = words["sweep_text"].format(**{k: v for k, v in facts.items() if k != "words"})
-        other = {"d": (row.d, self.settings.d)} if row.d != self.settings.d else {}
+        other = differences(row, {n: v for n, v in self._wanted().items() if n not in ("Br", "Bc")})
         shape = words["sweep_shape"].format(
             N=units.count(row.N), d=row.d, heads=row.heads, stages=found.stages
         )
@@ -393,15 +394,10 @@ class Machine(Plate):
             for name, role in (("L1", "chip"), ("DRAM", "hbm")):
                 level = seen.case.level(name)
                 label = words[f"readout_{name}"].format(
-                    model=level.model, bytes=units.bytes_(level.modelled), counted=units.bytes_(level.counted)
+                    model=level.model, counted=units.bytes_(level.counted)
                 )
                 off = machine_bytes.share(level.residual)
-                sign = words["above" if level.residual > 0 else "below"]
-                out.append(
-                    text.Readout(
-                        f"residual-{name.lower()}", abs(level.residual), off, f"{sign} {label}", role
-                    )
-                )
+                out.append(text.Readout(f"residual-{name.lower()}", abs(level.residual), off, label, role))
         best = max(
             (curve.at(facts["_at"]) for curve in seen.times.curves.values() if curve.at(facts["_at"])),
             key=rate, default=None,
@@ -429,6 +425,7 @@ class Machine(Plate):
         words = text.labels(self.slug, self.settings.lang)
         yield self._styled("machine")
         yield self.prose("boundaries")
+        yield self._picker(words)
         yield self._styled("bytes_note")
         yield self.figure(self._styled("lanes"), "lanesfigure", "recorded", description="bytes_text")
         yield self._styled("bytes_from")
@@ -468,12 +465,46 @@ class Machine(Plate):
         yield self._run.view
         yield self._styled("replay")
 
+    def _picker(self, words: dict) -> pmui.Select:
+        """A list of the counted cases; a choice moves the page's settings to that case."""
+        found = provenance.evidence()
+        cases = found.cases if found else ()
+        self._pick = pmui.Select(
+            label=words["head_cases"],
+            options={machine_bytes.shape(case, words): k for k, case in enumerate(cases)},
+            size="small",
+            width=420,
+            margin=(6, 0, 4, 0),
+            visible=bool(cases),
+            sx={"& .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--rule)"}, "fontSize": 14},
+        )
+        self._pick.param.watch(self._on_pick, "value")
+        return self._pick
+
+    def _on_pick(self, event) -> None:
+        case = provenance.evidence().cases[event.new]
+        if self._latest.get("_") is None or case is self._latest["_"].case:
+            return  # the list followed the settings
+        row = case.row
+        self.settings.param.update(
+            N=row.N,
+            d=row.d,
+            H=row.heads,
+            B=row.batch,
+            Br=row.Br,
+            Bc=row.Bc,
+            causal=row.causal,
+            dtype=row.dtype,
+        )
+
     def patch(self, facts: dict) -> None:
         self._run.update()
         seen = facts["_"]
         if seen is None:
             return
         self._write(["bytes_note", "lanes", "times_note", "sweep_note", "error_note"])
+        if seen.case is not None:
+            self._pick.value = seen.evidence.cases.index(seen.case)
         self._law.patch(seen.evidence, seen.case)
         self._passes.patch(seen.evidence)
         self._rates.show(seen.times)

@@ -28,6 +28,8 @@ def off(residual: float, words: Mapping[str, str]) -> str:
 def share(residual: float) -> str:
     """The size of a residual in percent, two decimals below one percent."""
     size = abs(residual) * 100
+    if size < 0.005:
+        return "< 0.01 %"
     return f"{size:.2f} %" if size < 1 else f"{size:.1f} %"
 
 
@@ -115,7 +117,7 @@ def _signed(residual: float | None) -> str:
     if residual is None:
         return ""
     if abs(residual) < 5e-5:
-        return "0.00 %"
+        return share(residual)
     return f"{'+' if residual > 0 else '−'}{share(residual)}"
 
 

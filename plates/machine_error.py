@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -56,6 +58,10 @@ def number(value: float) -> str:
     return f"{mantissa} × 10{digits}"
 
 
+def _round(value: float) -> str:
+    return re.sub(r"\.0+ ", " ", number(value))
+
+
 class ErrorChart:
     """A line a provider: median and spread of its largest error; the rule as a vertical line."""
 
@@ -81,11 +87,11 @@ class ErrorChart:
             themed.colour(whisker.glyph, line_color=ROLE[provider])
             themed.colour(dot.glyph, fill_color=ROLE[provider], line_color=ROLE[provider])
             value = fig.text(
-                "x",
+                "high",
                 "y",
                 text="e",
                 source=source,
-                x_offset=14,
+                x_offset=10,
                 text_baseline="middle",
                 text_font={"value": figures.FONT},
             )
@@ -114,8 +120,9 @@ class ErrorChart:
             values.append(limit)
         low, high = (min(values) / 2, max(values) * 3.2) if values else (1e-6, 1e-1)
         self.fig.x_range.update(start=low, end=high)
-        exact = [low * (high / low) ** (k / 4) for k in range(1, 4)]
-        figures.ticks(self.fig.xaxis[0], exact, number)
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        round_ = [m * 10.0**k for k in decades for m in (1, 2, 5) if low <= m * 10.0**k <= high]
+        figures.ticks(self.fig.xaxis[0], round_[:: 1 + len(round_) // 7], _round)
         for k, (provider, source) in enumerate(self.sources.items()):
             row = rows.get(provider)
             if row is None or row.p50 <= 0:

@@ -64,10 +64,10 @@ class _Map:
             "x", "y", width=0.97, height=0.97, source=self.cells, line_width=0,
             fill_color={"field": "rate", "transform": mapper},
         )  # fmt: skip
-        self.over = ColumnDataSource({"x": [], "y": [], "tile": [], "said": []})
+        self.over = ColumnDataSource({name: [] for name in ("x", "y", "shown", "tile", "said")})
         hatched = fig.rect(
             "x", "y", width=0.97, height=0.97, source=self.over, line_width=2, fill_alpha=0,
-            hatch_pattern="right_diagonal_line", hatch_scale=11, hatch_weight=1.4,
+            hatch_pattern="right_diagonal_line", hatch_scale=11, hatch_weight=1.4, hatch_alpha=0.7,
         )  # fmt: skip
         themed.colour(hatched.glyph, line_color="over", hatch_color="over", fill_color="paper")
         number = fig.text(
@@ -88,7 +88,12 @@ class _Map:
             if name == "yours":
                 ring.glyph.line_dash = [5, 3]
             self.rings[name] = source
-        self.words_over = figures.label  # kept short: the words of a refusal are in the cell's own text
+        plain = fig.text(
+            "x", "y", text="shown", source=self.over, text_align="center", text_baseline="middle",
+            text_font={"value": figures.FONT}, text_font_style="bold", padding=2, border_radius=2,
+        )  # fmt: skip
+        themed.size(plain.glyph, text_font_size=13)
+        themed.colour(plain.glyph, text_color="over", background_fill_color="paper")
         figures.hover(
             fig,
             [rect, hatched],
@@ -155,7 +160,9 @@ class Sweeps:
             name = f"{cell.Br} × {cell.Bc}"
             if cell.rate is None:
                 if cell.refused is not None:
-                    over.append({"at": tile, "tile": name, "said": cell.refused.sentence})
+                    over.append(
+                        {"at": tile, "shown": words["refused"], "tile": name, "said": cell.refused.sentence}
+                    )
                 continue
             said = words["cell_said"].format(
                 rate=units.rate_flops(cell.rate),
@@ -186,9 +193,10 @@ class Sweeps:
             for tile, rate in model.rate.items()
         ]  # fmt: skip
         spilled = [
-            {"at": cell["at"], "tile": cell["tile"], "said": cell["said"]}
+            {name: cell[name] for name in ("at", "shown", "tile", "said")}
             for cell in modelled
             if not model.fits[cell["at"]]
         ]
-        best = max(model.rate, key=model.rate.get)
+        top = [tile for tile, rate in model.rate.items() if rate == max(model.rate.values())]
+        best = top[0] if len(top) == 1 else None  # a bound often holds for several tiles
         self.model.patch(found, modelled, spilled, {"fastest": best, "yours": yours})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from bokeh.models import ColumnDataSource, Span
+from bokeh.models import ColumnDataSource
 
 from plates import figures, text
 from plates.figures import Themed
@@ -194,17 +194,17 @@ class _Lines:
         self._place(ends, low, high)
 
     def _place(self, ends: Mapping[str, tuple[float, float]], low: float, high: float) -> None:
-        """Names stand right of the last length of all, spread so that none covers another."""
+        """A name stands right of its curve's end; those that end at one length are spread apart."""
         position = np.log10 if self._log else float
         pixel = (position(high) - position(low)) / (_HEIGHT - 70)
-        names = list(ends)
-        placed = figures.spread([float(position(ends[name][1])) for name in names], _LINE * pixel)
-        where = dict(zip(names, placed, strict=True))
-        for name, label in self._labels.items():
-            label.visible = name in where
-            if name in where:
-                y = 10 ** where[name] if self._log else where[name]
-                label.update(x=LAST * 1.02, y=float(y))
+        for label in self._labels.values():
+            label.visible = False
+        for N in {end[0] for end in ends.values()}:
+            names = [name for name, end in ends.items() if end[0] == N]
+            placed = figures.spread([float(position(ends[name][1])) for name in names], _LINE * pixel)
+            for name, where in zip(names, placed, strict=True):
+                y = 10**where if self._log else where
+                self._labels[name].update(x=N * 1.02, y=float(y), visible=True)
 
 
 class RateChart(_Lines):
@@ -218,19 +218,17 @@ class RateChart(_Lines):
         themed.colour(roof_line.glyph, line_color="standard")
         self._spans = {}
         for name, role in (("matmul", "ink"), ("peak", "muted")):
-            span = Span(
-                location=0,
-                dimension="width",
-                line_width=1.5,
-                line_dash="solid" if name == "matmul" else [2, 3],
+            source = ColumnDataSource({"x": [], "y": []})
+            line = fig.line(
+                "x", "y", source=source, line_width=1.5, line_dash="solid" if name == "matmul" else [2, 3]
             )
-            themed.colour(span, line_color=role)
-            fig.add_layout(span)
+            themed.colour(line.glyph, line_color=role)
             text_ = figures.label(themed, fig, "", role, x_offset=6, y_offset=4, text_font_size=13)
-            self._spans[name] = (span, text_)
+            self._spans[name] = (source, text_)
         self._roof_name = figures.label(
-            themed, fig, words["roof_standard"], "standard", text_font_size=13, x_offset=6, y_offset=4
-        )
+            themed, fig, words["roof_standard"], "standard", text_font_size=13, x_offset=6, y_offset=-6,
+            text_baseline="top",
+        )  # fmt: skip
 
     def show(self, shown: Times) -> None:
         """Draw rates."""
@@ -241,10 +239,11 @@ class RateChart(_Lines):
         figures.ticks(self.fig.yaxis[0], np.arange(0, top, 2 * step), lambda v: f"{v / 1e12:.0f}")
         matmul = shown.ceilings.matmul
         for name, value in (("matmul", matmul.p50 if matmul else None), ("peak", shown.peak)):
-            span, label = self._spans[name]
-            span.visible = label.visible = value is not None
+            source, label = self._spans[name]
+            label.visible = value is not None
+            there = [] if value is None else [value, value]
+            source.data = {"x": [FIRST / 1.25, LAST * 1.05][: len(there)], "y": there}
             if value is not None:
-                span.location = value
                 label.update(
                     x=FIRST / 1.25, y=value,
                     text=self._words[f"line_{name}"].format(rate=units.rate_flops(value)),

@@ -6,7 +6,6 @@ import html
 from collections.abc import Mapping
 from functools import lru_cache
 
-from plates import text
 from workshop import recordings, units
 from workshop.recordings import Recording
 from workshop.recordings.evidence import Evidence
@@ -33,9 +32,7 @@ def line(recording: Recording, metrics: tuple[str, ...], words: Mapping[str, str
         if recording.method(metric)
     )
     how = f"<details><summary>{words['from_method']}</summary><ul>{items}</ul></details>" if items else ""
-    return (
-        f'<div class="from"><p>{text.kind(recording.origin)} {html.escape(recording.source())}</p>{how}</div>'
-    )
+    return f'<div class="from"><p>{words["from"]} {html.escape(recording.source())}</p>{how}</div>'
 
 
 def shown(name: str, value: object, words: Mapping[str, str]) -> str:
