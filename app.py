@@ -8,7 +8,7 @@ from plates import text
 from plates.registry import PLATES
 from plates.shell import Atlas
 
-pn.extension(disconnect_notification=text.sections("page")["lost"], notifications=True)
+pn.extension(notifications=True)
 
 
 def query() -> str:
@@ -21,4 +21,6 @@ def query() -> str:
     return urlencode(pairs)
 
 
-Atlas(PLATES, query()).page.servable()
+atlas = Atlas(PLATES, query())
+pn.config.disconnect_notification = text.sections("page", atlas.settings.lang)["lost"]
+atlas.page.servable()

@@ -37,6 +37,10 @@ class History(JSComponent):
         if kind in ("ready", "follow", "back") and isinstance(search, str):
             self._on_search(kind, search[:4000])
 
+    def leave(self, search: str) -> None:
+        """Open the page anew at ``search``."""
+        self._send_msg({"leave": search})
+
     def show(self, search: str, *, push: bool, top: bool, title: str, theme: str, lang: str) -> None:
         """Put ``search`` into the address bar; ``push`` makes a new history entry, ``top`` scrolls up."""
         self._send_msg(

@@ -122,9 +122,15 @@ def _text(value: object) -> str:
 
 
 def write(
-    settings: Settings, local: param.Parameterized | None = None, local_keys: Iterable[str] = ()
+    settings: Settings,
+    local: param.Parameterized | None = None,
+    local_keys: Iterable[str] = (),
+    lang: str | None = None,
 ) -> str:
-    """Return the query that reproduces the view: the plate, the shared settings, and the plate's own that differ."""
+    """Return the query that reproduces the view: the plate, the shared settings, and the plate's own that differ.
+
+    ``lang`` stands in for the language of the settings.
+    """
     pairs = [("plate", settings.plate)]
     pairs += [(name, _text(getattr(settings, name))) for name in SHARED]
     if settings.gpu == "custom":
@@ -138,6 +144,7 @@ def write(
         pairs.append(("step", str(settings.step)))
     if settings.theme != "light":
         pairs.append(("theme", settings.theme))
-    if settings.lang != "en":
-        pairs.append(("lang", settings.lang))
+    lang = lang or settings.lang
+    if lang != "en":
+        pairs.append(("lang", lang))
     return "?" + urlencode(pairs)

@@ -159,7 +159,8 @@ class Plate:
             body = text.section(self.slug, caption, facts, self.settings.lang)
             body = body.removeprefix("<p>").rstrip().removesuffix("</p>")
             spoken = facts.get(description, description)
-            return f'<div class="figcaption">{body} {text.kind(kind)}<span class="sr-only"> {spoken}</span></div>'
+            tag = text.kind(kind, lang=self.settings.lang)
+            return f'<div class="figcaption">{body} {tag}<span class="sr-only"> {spoken}</span></div>'
         if name in facts.get("blocks", {}):
             return facts["blocks"][name]
         body = text.section(self.slug, name, facts, self.settings.lang)
@@ -171,7 +172,8 @@ class Plate:
 
     def _head(self, facts: dict) -> str:
         lead = text.section(self.slug, "", facts, self.settings.lang)
-        scope = f'<p class="scope">{self.scope}</p>' if self.scope else ""
+        said = text.sections(self.slug, self.settings.lang).get("scope", self.scope)
+        scope = f'<p class="scope">{said}</p>' if said else ""
         return f'<div class="head"><p class="kicker">{self.kicker}{self._length()}</p>{lead}{scope}</div>'
 
     def _length(self) -> str:

@@ -17,7 +17,7 @@ from plates.sidebar import Sidebar
 from plates.theme import PAGE_SX, css_variables, mui_theme
 
 _log = logging.getLogger(__name__)
-TITLE = "FlashAttention atlas"
+_BAR_WORDS = ("present", "copy", "copied", "not_copied", "light", "dark", "controls", "plates", "language")
 _NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 # Updates never take more than half of a session's time, however fast a slider is dragged.
 _SHORTEST_GAP, _LONGEST_GAP = 0.01, 0.15
@@ -55,9 +55,7 @@ class Atlas:
             ],
             current=self.settings.plate,
             theme=self.settings.theme,
-            words={
-                k: words[k] for k in ("present", "copy", "copied", "not_copied", "light", "dark", "controls")
-            },
+            words={k: words[k] for k in _BAR_WORDS},
             sizing_mode="stretch_width",
             margin=0,
         )
@@ -73,7 +71,7 @@ class Atlas:
             margin=0,
         )
         self.page = pmui.Page(
-            title=TITLE,
+            title=words["title"],
             header=[self.bar, self.history],
             main=[self._layout],
             dark_theme=self.settings.theme == "dark",
@@ -118,10 +116,10 @@ class Atlas:
             plate.local.param.update(**own)
         self.settings.param.update(**{k: v for k, v in values.items() if k not in own})
 
-    def search(self) -> str:
-        """Return the query that reproduces the view."""
+    def search(self, lang: str | None = None) -> str:
+        """Return the query that reproduces the view, in the language ``lang`` if one is given."""
         plate = self.plates[self.settings.plate]
-        return links.write(self.settings, plate.local, plate.local_keys)
+        return links.write(self.settings, plate.local, plate.local_keys, lang)
 
     def _on_search(self, kind: str, search: str) -> None:
         if kind == "ready":
@@ -132,8 +130,10 @@ class Atlas:
         if kind == "follow" and values.get("plate", self.settings.plate) != self.settings.plate:
             values.setdefault("step", None)  # another plate has steps of its own
         if kind == "follow" and "lang" in values and values["lang"] != self.settings.lang:
-            notes = [*notes, self._words["reload"]]
-            values.pop("lang")
+            lang = values.pop("lang")  # a page keeps its language: the link opens one in the other
+            self._apply(values)
+            self.history.leave(self.search(lang))
+            return
         if kind == "back":
             # what a link leaves out is at its default, so that Back undoes it
             plate = self.plates[values.get("plate", self.settings.plate)]
@@ -167,7 +167,7 @@ class Atlas:
                 self.search(),
                 push=push,
                 top=top,
-                title=f"{self._name(type(self.plates[slug]))} · {TITLE}",
+                title=f"{self._name(type(self.plates[slug]))} · {self._words['title']}",
                 theme=self.settings.theme,
                 lang="zh-Hans" if self.settings.lang == "zh" else self.settings.lang,
             )
@@ -270,4 +270,4 @@ class Atlas:
             return f'<a href="?{query}">{small}{_NUMERALS[i]} {self._name(cls)}</a>'
 
         links = link(at - 1, "back") + link(at + 1, "next")
-        return f'<nav class="pager" aria-label="Next and previous plate">{links}</nav>'
+        return f'<nav class="pager" aria-label="{self._words["pager"]}">{links}</nav>'

@@ -21,11 +21,12 @@ GROUPS = {
 }
 
 
-def _presets(words: dict[str, str]) -> str:
+def _presets(words: dict[str, str], lang: str) -> str:
     def item(preset: presets.Preset) -> str:
         values = {k: int(v) if isinstance(v, bool) else v for k, v in preset.settings.items()}
-        title = html.escape(f"{preset.description} {preset.source}", quote=True)
-        return f'<li><a href="?{html.escape(urlencode(values))}" title="{title}">{html.escape(preset.name)}</a></li>'
+        title = html.escape(f"{text.phrase(preset.description, lang)} {preset.source}", quote=True)
+        name = html.escape(text.phrase(preset.name, lang))
+        return f'<li><a href="?{html.escape(urlencode(values))}" title="{title}">{name}</a></li>'
 
     return f"<h2>{words['presets']}</h2><ul>{''.join(item(p) for p in presets.PRESETS.values())}</ul>"
 
@@ -63,7 +64,7 @@ class Sidebar:
         )
         reset.on_click(lambda _: on_reset())
         self._presets = pn.pane.HTML(
-            _presets(words),
+            _presets(words, settings.lang),
             margin=(10, 0, 0, 0),
             stylesheets=[
                 ":host{font:14px/1.4 var(--sans);color:var(--muted)}h2{font:600 14px/1.2 var(--serif);margin:4px 0}"

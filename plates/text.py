@@ -11,6 +11,7 @@ import html
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import jinja2
@@ -22,6 +23,8 @@ from workshop import units
 from workshop.ledger import Ledger
 
 PROSE = Path(__file__).parent / "prose"
+_LEDGER = ("tensor", "direction", "elements", "bytes", "why")
+_NUMBER = re.compile(r"\d[\d,.]*(?<![,.])")
 _SECTION = re.compile(r"## [a-z][A-Za-z0-9_]*$")
 STATIC = Path(__file__).parent.parent / "static"
 
@@ -91,6 +94,30 @@ def labels(slug: str, lang: str = "en", name: str = "words") -> dict[str, str]:
     return {**pairs("en"), **pairs(lang)}
 
 
+@lru_cache
+def _phrases(lang: str) -> dict[str, str]:
+    """What ``prose/<lang>/models.md`` says in place of English sentences: pairs of a line and a ``> `` line."""
+    path = PROSE / lang / "models.md"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    pairs = pairwise(lines)
+    return {
+        _NUMBER.sub("#", a): b[2:] for a, b in pairs if b.startswith("> ") and not a.startswith(("> ", "#"))
+    }
+
+
+@lru_cache(maxsize=4096)
+def phrase(sentence: str, lang: str = "en") -> str:
+    """Return a sentence of the models in ``lang``, English where no translation is known.
+
+    Sentences that differ only in their numbers are one: ``#`` in a translation takes them, in order.
+    """
+    found = _phrases(lang).get(_NUMBER.sub("#", sentence)) if lang != "en" else None
+    if found is None:
+        return sentence
+    numbers = iter(_NUMBER.findall(sentence))
+    return re.sub("#", lambda _: next(numbers, "#"), found)
+
+
 @lru_cache(maxsize=512)
 def _template(source: str) -> jinja2.Template:
     return _jinja.from_string(source)
@@ -140,20 +167,13 @@ def readouts(items: list[Readout]) -> str:
     return '<div class="readouts">' + "".join(item.html() for item in items) + "</div>"
 
 
-def kind(name: str, explanation: str = "") -> str:
+def kind(name: str, explanation: str = "", lang: str = "en") -> str:
     """Return the small tag that says where a figure's numbers come from: model, compiled, recorded or live."""
-    known = {
-        "model": "Computed from a formula; no machine was asked.",
-        "compiled": "Read off a program that a real compiler built; not run.",
-        "recorded": "Measured on a real machine earlier and kept in a file.",
-        "live": "Measured on this server just now.",
-        "computed": "Computed on this server in the number format named.",
-        "cited": "Published by others; the source is named.",
-    }
-    if name not in known:
-        raise ValueError(f"kind: expected one of {sorted(known)}, got {name!r}")
-    title = html.escape(explanation or known[name], quote=True)
-    return f'<span class="kind kind-{name}" title="{title}">{name}</span>'
+    words = labels("page", lang, "kinds")
+    if name not in words or name.startswith("about_"):
+        raise ValueError(f"kind: expected one of {[k for k in words if '_' not in k]}, got {name!r}")
+    title = html.escape(explanation or words[f"about_{name}"], quote=True)
+    return f'<span class="kind kind-{name}" title="{title}">{words[name]}</span>'
 
 
 def formula(general: str, numbers: str, reading: str, note: str, role: str = "ink") -> str:
@@ -193,9 +213,10 @@ def table(
     return f"<table><thead>{line([name for name, _ in columns], 'th')}</thead><tbody>{body}</tbody></table>"
 
 
-def ledger(found: Ledger, element_bytes: int, title: str) -> str:
+def ledger(found: Ledger, element_bytes: int, title: str, lang: str = "en") -> str:
     """Return a folded table of a ledger: every line, and the total as their sum."""
-    columns = [("tensor", False), ("direction", False), ("elements", True), ("bytes", True), ("why", False)]
+    words = labels("page", lang, "ledger")
+    columns = [(words[name], name in ("elements", "bytes")) for name in _LEDGER]
 
     def cells(name: str, direction: str, elements: int, why: str) -> list[str]:
         return [
@@ -203,9 +224,9 @@ def ledger(found: Ledger, element_bytes: int, title: str) -> str:
             direction,
             units.count(elements),
             units.bytes_(elements * element_bytes),
-            html.escape(why),
+            html.escape(phrase(why, lang)),
         ]
 
-    rows = [cells(line.tensor, line.direction, line.elements, line.why) for line in found.lines]
-    body = table(columns, rows, cells("total", "", found.total, ""))
+    rows = [cells(line.tensor, words[line.direction], line.elements, line.why) for line in found.lines]
+    body = table(columns, rows, cells(words["total"], "", found.total, ""))
     return f"<details><summary>{title}</summary>{body}</details>"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-SERIF = '"Source Serif 4","Iowan Old Style",Palatino,Georgia,"DejaVu Serif",serif'
-SANS = '"Source Sans 3","Segoe UI",system-ui,"Noto Sans",sans-serif'
+# Chinese characters come from the first family that has them; Latin letters keep the families before it.
+_SERIF_CJK = '"Noto Serif CJK SC","Songti SC",SimSun'
+_SANS_CJK = '"Noto Sans CJK SC","PingFang SC","Microsoft YaHei"'
+SERIF = f'"Source Serif 4","Iowan Old Style",Palatino,Georgia,"DejaVu Serif",{_SERIF_CJK},serif'
+SANS = f'"Source Sans 3","Segoe UI",system-ui,"Noto Sans",{_SANS_CJK},sans-serif'
 
 # Role -> colour. `standard` is the attention that writes S and P, `flash` the one that does not,
 # `chip` what stays on the chip, `hbm` what lives off it, `over` what exceeds the budget.

@@ -1,7 +1,7 @@
 // The bar: the plates as real links (middle click and Copy link work), Present, Copy link, theme.
 export function render({ model, el }) {
   const nav = document.createElement("nav")
-  nav.setAttribute("aria-label", "Plates")
+  nav.setAttribute("aria-label", model.words.plates)
   const tools = document.createElement("div")
   tools.className = "tools"
   const said = document.createElement("span")
@@ -55,6 +55,20 @@ export function render({ model, el }) {
     said.textContent = copy.textContent
     setTimeout(() => (copy.textContent = model.words.copy), 2000)
   })
+  // The other language: a real link, so that it opens in a tab of its own too. Its address is the view at that moment.
+  const [code, tag, name] = model.words.language.split("|")
+  const language = document.createElement("a")
+  language.lang = language.hreflang = tag
+  language.textContent = name
+  const aim = () => {
+    window.dispatchEvent(new Event("atlas:settle"))
+    const query = new URLSearchParams(window.location.search)
+    query.set("lang", code)
+    language.href = window.location.pathname + "?" + query
+  }
+  aim()
+  for (const event of ["pointerenter", "pointerdown", "focus", "click"]) language.addEventListener(event, aim)
+  tools.append(language)
   const theme = tool("", () => {
     model.theme = model.theme === "dark" ? "light" : "dark"
   })

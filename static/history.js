@@ -44,7 +44,12 @@ export function render({ model, el }) {
   window.addEventListener("popstate", onPop)
   window.addEventListener("atlas:settle", settle)
 
-  model.on("msg:custom", ({ search, push, title, theme, lang, top }) => {
+  model.on("msg:custom", ({ search, push, title, theme, lang, top, leave }) => {
+    if (leave) {
+      settle()
+      window.location.assign(address(leave))
+      return
+    }
     document.title = title
     document.documentElement.dataset.atlas = theme
     document.documentElement.lang = lang
