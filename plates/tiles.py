@@ -9,6 +9,7 @@ import param
 
 from plates import controls, landscape, loop_orders, text, tile_bar
 from plates.cliff import Cliff
+from plates.compile_panel import CompilePanel
 from plates.landscape import Landscape
 from plates.plate import Plate
 from plates.tile_bar import Bar, Segment
@@ -42,7 +43,7 @@ class Tiles(Plate):
     controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
     uses = controls | {"bandwidth", "tflops"}
     scope = "Forward pass, one head, exact counts of a model. The spill too is modelled: a real kernel refuses instead."
-    minutes = (8, 3)
+    minutes = (5, 2)
     local_keys = ("tile_view", "tile_stages", "tile_colour")
 
     def own_state(self) -> View:
@@ -263,6 +264,8 @@ class Tiles(Plate):
         words = text.labels(self.slug, self.settings.lang)
         yield from self._working_set(words)
         yield from self._cost(words)
+        self._compile = CompilePanel(self.local, "tile_stages", self.settings.lang)
+        yield self._compile.view
         yield from self._map(words)
         yield self.prose("loops")
         yield self._styled("orders")
@@ -316,6 +319,7 @@ class Tiles(Plate):
         self._stages.visible = self.local.tile_view == "kernel"
         pins = [(name, Br, Bc) for name, Br, Bc, _ in self._pins(words)]
         self._cliff.patch(problem, tile)
+        self._compile.show(problem, tile, gpu)
         self._landscape.patch(problem, tile, gpu, self.local.tile_colour, pins)
         form = units.seconds if self.local.tile_colour == "time" else units.bytes_
         low, high = self._landscape.ends()

@@ -1,0 +1,248 @@
+"""What the compiler says of the reader's tile: the verdict for the chosen GPU, without a GPU, and never in the way."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import logging
+from collections.abc import Awaitable, Callable
+
+import panel as pn
+import param
+
+from plates import controls, text
+from plates.plate import html_pane
+from plates.session import Session
+from workshop import units
+from workshop.hardware import GPU
+from workshop.kernels import compile_service
+from workshop.kernels.compile_request import Request, request
+from workshop.kernels.compile_sass import MEANINGS
+from workshop.kernels.compile_service import Answer
+from workshop.kernels.compile_verdict import launches, occupancy, sentence
+from workshop.problem import Problem, Tile
+from workshop.residency import kernel_shared_bytes, padded_head
+
+SLUG = "compile"  # of the prose
+_QUIET = 0.1  # s before a spinner appears: an answer from the table needs none
+_log = logging.getLogger(__name__)
+
+
+class Choice(param.Parameterized):
+    """Warps of a block; "auto" takes what suits its height."""
+
+    warps = param.Selector(default="auto", objects=["auto", "4", "8"], doc="Warps of a block.")
+
+
+class CompilePanel:
+    """A section for a plate: ``view`` is placed once, ``show`` is called with each new choice.
+
+    Parameters
+    ----------
+    owner, stages: the object and its parameter that hold the K,V tiles in flight ("1", "2", ...).
+    lang: of the texts.
+    ask: ``compile_service.report``, or another with its parameters ``(options, gpu, reader=...)``.
+    """
+
+    def __init__(
+        self,
+        owner: param.Parameterized,
+        stages: str,
+        lang: str = "en",
+        ask: Callable[..., Awaitable[Answer | None]] | None = None,
+    ) -> None:
+        self._owner, self._stages = owner, stages
+        self._words = text.labels(SLUG, lang)
+        self._ask = ask or compile_service.report
+        self.choice = Choice()
+        self.session = Session()
+        self.session.on_close(self._leave)
+        self._asked: tuple | None = None
+        self._request: Request | None = None
+        self._task: asyncio.Task | None = None
+        self.answer: Answer | None = None  # the one on show, if any
+        head = html_pane(f'<section class="prose">{text.section(SLUG, "intro", {}, lang)}</section>')
+        self._pane = html_pane("")
+        self._pane.stylesheets = [*self._pane.stylesheets, text.static("compile.css")]
+        warps = controls.options(
+            self.choice, "warps", self._words["warps"],
+            {self._words.get(f"warps_{v}", v): v for v in Choice.param.warps.objects},
+        )  # fmt: skip
+        self.choice.param.watch(lambda *_: self._asked and self.show(*self._asked), "warps")
+        flight = controls.options(
+            owner, stages, self._words["flight"], {v: v for v in owner.param[stages].objects}
+        )
+        both = pn.FlexBox(warps, flight, gap="0 28px", margin=0)
+        self.view = pn.Column(head, both, self._pane, sizing_mode="stretch_width", margin=(0, 0, 12, 0))
+
+    @property
+    def html(self) -> str:
+        """What is on show."""
+        return self._pane.object
+
+    def show(self, problem: Problem, tile: Tile, gpu: GPU) -> None:
+        """Ask for the reader's tile, unless that is what was asked last."""
+        self._asked = (problem, tile, gpu)
+        stages = int(getattr(self._owner, self._stages))
+        warps = None if self.choice.warps == "auto" else int(self.choice.warps)
+        wanted = request(problem, tile, gpu, stages, warps)
+        if wanted == self._request:
+            return
+        self._request = wanted
+        self._stop()
+        if wanted.options is None:
+            self.answer = None
+            self._write(f'<div class="compiled"><p class="verdict">{_sentences(wanted.notes)}</p></div>')
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # no server: what the table knows needs none
+            self.answer = known(wanted)
+            self._write(self._report(self.answer, wanted) if self.answer else "")
+            return
+        self._task = loop.create_task(self._obtain(wanted))
+
+    async def _obtain(self, wanted: Request) -> None:
+        """Wait for an answer without the document's lock, so that every other control answers meanwhile."""
+        asking = asyncio.ensure_future(self._ask(wanted.options, wanted.gpu, reader=self.session.key))
+        try:
+            done, _ = await asyncio.wait({asking}, timeout=_QUIET)
+            if not done:
+                self.session.call(lambda: self._pending(wanted))
+            answer = await asking
+        except asyncio.CancelledError:
+            asking.cancel()
+            raise
+        except Exception:
+            _log.exception("compile report of %s", wanted.options)
+            self.session.call(lambda: self._failed(wanted))
+            return
+        if answer is not None:  # None: the reader has asked for something else
+            self.session.call(lambda: self._shown(wanted, answer))
+
+    def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def _leave(self) -> None:
+        """The page is closed: a build that nobody waits for is stopped."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.get_loop().call_soon_threadsafe(task.cancel)
+
+    def _pending(self, wanted: Request) -> None:
+        if wanted is self._request:
+            spin = f'<div class="head" role="status"><i class="spin"></i> {self._words["compiling"]}</div>'
+            old = self._report(self.answer, None) if self.answer else ""
+            self._write(
+                f'<div class="compiled">{spin}</div><div class="old" aria-hidden="true">{_bare(old)}</div>'
+            )
+
+    def _failed(self, wanted: Request) -> None:
+        if wanted is self._request:
+            self._write(f'<div class="compiled"><p class="verdict">{self._words["failed"]}</p></div>')
+
+    def _shown(self, wanted: Request, answer: Answer) -> None:
+        if wanted is self._request:
+            self.answer = answer
+            self._write(self._report(answer, wanted))
+
+    def _write(self, new: str) -> None:
+        if self._pane.object != new:
+            self._pane.object = new
+
+    # The report -----------------------------------------------------------------------------------------
+
+    def _report(self, answer: Answer, wanted: Request | None) -> str:
+        """An answer as HTML."""
+        words, options, found = self._words, answer.options, answer.report
+        tile = words["tile"].format(
+            Br=options.Br, Bc=options.Bc, d=options.d, dtype=options.dtype, warps=options.warps,
+            stages=words["one_stage" if options.stages == 1 else "stages"].format(stages=options.stages),
+        )  # fmt: skip
+        notes = _sentences(wanted.notes) if wanted else ""
+        sentence = html.escape(answer.sentence)
+        over = " over" if answer.launches is False else ""
+        head = (
+            f'<p class="verdict{over}"><b>{tile}</b> {sentence}. {text.kind("compiled")}'
+            f"{f'<br><small>{notes}</small>' if notes else ''}</p>"
+        )
+        if found is None:
+            return f'<div class="compiled">{head}</div>'
+        return f'<div class="compiled">{head}{self._limit(answer)}{self._numbers(answer)}{self._mix(answer)}</div>'
+
+    def _limit(self, answer: Answer) -> str:
+        """Shared memory against what a block may have, as a bar on one scale."""
+        words, need, may = self._words, answer.report.shared_bytes, answer.gpu.smem_block
+        most = max(need, may) * 1.02
+        past = " past" if need > may else ""
+        readout = text.inline_readout
+        return (
+            f'<div class="limit{past}" aria-hidden="true"><i style="width:{100 * need / most:.2f}%"></i>'
+            f'<b style="left:{100 * may / most:.2f}%"></b></div><p class="scale">'
+            + words["scale"].format(
+                need=readout("compile-shared", need, units.exact_bytes(need)),
+                may=readout("compile-limit", may, units.exact_bytes(may)),
+            )
+            + "</p>"
+        )
+
+    def _numbers(self, answer: Answer) -> str:
+        words, found, options = self._words, answer.report, answer.options
+        held = occupancy(found, answer.gpu)
+        size = {"bf16": 2, "fp16": 2, "fp32": 4}[options.dtype]
+        formula = kernel_shared_bytes(
+            options.Br, options.Bc, int(padded_head(options.d)), size, options.stages
+        )
+        exp2 = found.instructions.get("MUFU.EX2", 0)
+        items = [
+            ("launches", "yes" if answer.launches else "no", words["yes" if answer.launches else "no"]),
+            ("formula", int(formula), units.exact_bytes(int(formula))),
+            ("registers", found.registers, units.count(found.registers)),
+            ("stack", found.stack_bytes, units.exact_bytes(found.stack_bytes)),
+            ("spill-instructions", found.spill_instructions, units.count(found.spill_instructions)),
+            ("blocks", held.blocks, units.count(held.blocks)),
+            ("tensor-core", found.tensor_core_instructions, units.count(found.tensor_core_instructions)),
+            ("exp2", exp2, units.count(exp2)),
+        ]
+        cells = "".join(
+            f"<div><dt>{words[f'number_{name}']}</dt>"
+            f"<dd>{text.inline_readout(f'compile-{name}', value, shown)}</dd></div>"
+            for name, value, shown in items
+        )
+        return f"<dl>{cells}</dl>"
+
+    def _mix(self, answer: Answer) -> str:
+        words, found = self._words, answer.report
+        rows = [
+            [f"<code>{name}</code>", units.count(count), html.escape(MEANINGS.get(name, ""))]
+            for name, count in sorted(found.instructions.items(), key=lambda item: -item[1])
+            if count
+        ]
+        columns = [(words["column_instruction"], False), (words["column_count"], True), ("", False)]
+        listed = units.count(found.instruction_total)
+        origin = words[f"origin_{answer.origin}"].format(seconds=units.seconds(answer.seconds))
+        source = words["source"].format(triton=found.triton, target=answer.options.target, origin=origin)
+        return (
+            f"<details><summary>{words['mix'].format(count=listed)}</summary>{text.table(columns, rows)}</details>"
+            f'<p class="scale">{source}</p>'
+        )
+
+
+def known(wanted: Request) -> Answer | None:
+    """What the shipped table or the cache knows, at once and without advice; None where they do not."""
+    found = compile_service.shared_service().known(wanted.options)
+    if found is None:
+        return None
+    gpu = wanted.gpu
+    return Answer(wanted.options, gpu, found, "table", launches(found, gpu), (), sentence(found, gpu), 0.0)
+
+
+def _sentences(notes: tuple[str, ...]) -> str:
+    return html.escape(" ".join(notes))
+
+
+def _bare(old: str) -> str:
+    """A report without its readouts' names: dimmed figures are no answer to what was asked."""
+    return old.replace("data-readout", "data-old").replace("data-value", "data-old-value")
