@@ -1,9 +1,9 @@
 """Truth for attention kernels, from torch in float64, and the rule that judges a kernel by it.
 
 The rule is the maintainers' of FlashAttention: against float64, a kernel's largest error is at most twice that of
-plain attention in the same dtype. A result rounded to the dtype may in any case be off by one unit in the last place of its
-largest entry, and by `FLOOR` where exact zeros are wanted. Tiny problems come in large batches, or the plain error would be
-a matter of luck.
+plain attention in the same dtype. A result rounded to the dtype may in any case be off by one unit in the last place
+of its largest entry, and by `FLOOR` where exact zeros are wanted. Tiny problems come in large batches, or the plain
+error would be a matter of luck.
 """
 
 import contextlib
@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import torch
 
-
 #: Absolute error that is never held against a kernel whose inputs are standard normal.
-FLOOR = {torch.float16: 1e-5, torch.bfloat16: 1e-5, torch.float32: 1e-6}
+FLOOR = {torch.float16: 1e-5, torch.bfloat16: 1e-5, torch.float32: 4e-6}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Attention as one node of torch's graph: any forward kernel that gives O and the logsumexp, and the one backward pass."""
+"""Attention as one node of torch's graph: any forward kernel that gives O and the logsumexp, one backward pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ def attend(forward, shape: Shape, q, k, v, causal: bool, scale: float):
     The logsumexp has no gradient: it is marked so, and asking for one is torch's own error. scale may be negative or
     zero; `forward` and the backward pass get a positive one.
     """
+    import torch
+
     q, scale = positive_scale(q, scale)
+    if not (torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)):
+        return forward(q, k, v, scale)
     return _function().apply(forward, shape, q, k, v, bool(causal), scale)
 
 

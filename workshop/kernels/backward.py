@@ -4,42 +4,27 @@ Adds to the forward kernels: recomputation. What is kept for training is one num
 pass pays with its own Q K^T (twice here, see `backward_kernel`).
 
 A weight computed again is exp(score - logsumexp) with a logsumexp rounded to float32, so it is off by about
-|logsumexp| 2^-24 of itself. That is far below the rounding of float16 and bfloat16; in float32 it is seen once scores pass 10 or so.
+|logsumexp| 2^-24 of itself. That is far below the rounding of float16 and bfloat16; in float32 it is seen once scores
+pass 10 or so.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from . import tma
+from . import tiles, tma
 from .checks import Shape, interpreting
 from .launch import LaunchSpec
+from .tiles import Tile
 
-
-@dataclass(frozen=True)
-class Tile:
-    """Br, Bc, warps and stages of one of the two walks."""
-
-    Br: int
-    Bc: int
-    warps: int
-    stages: int
-
-
-#: Padded d -> tiles of (backward_keys, backward_queries), for 16-bit dtypes.
-TILES = {
-    64: (Tile(64, 128, 8, 2), Tile(128, 64, 8, 2)),
-    128: (Tile(64, 128, 8, 2), Tile(128, 64, 8, 2)),
-    256: (Tile(32, 64, 8, 2), Tile(64, 32, 8, 2)),
-}
-#: float32 runs on the ordinary units, where a large tile only spills registers.
-SLOW = (Tile(32, 32, 4, 1), Tile(32, 32, 4, 1))
 ROWS = 64
 
 
-def tiles(D: int, element_size: int) -> tuple[Tile, Tile]:
-    """Tiles of the two walks for a padded head size and an element size in bytes."""
-    return SLOW if element_size > 2 else TILES[max(64, D)]
+def choose(D: int, element_size: int, device) -> tuple[Tile, Tile]:
+    """Tiles of the walk that keeps K,V blocks and of the one that keeps Q blocks."""
+    limit = tiles.shared_limit(device)
+    return (
+        tiles.best(tiles.OVER_KEYS, D, element_size, limit, "gradient-keys"),
+        tiles.best(tiles.OVER_QUERIES, D, element_size, limit, "gradient-queries"),
+    )
 
 
 def gradients(shape: Shape, q, k, v, o, lse, do, causal: bool, scale: float, choice=None, use_tma=None):
@@ -71,7 +56,7 @@ def _specs(shape: Shape, tensors, causal, scale, choice, use_tma) -> list[Launch
     from . import backward_kernel as kernels
 
     q, k, v, o, lse, do, dq, dk, dv, delta, log2_sum = tensors
-    over_keys, over_queries = choice or tiles(shape.D, q.element_size())
+    over_keys, over_queries = choice or choose(shape.D, q.element_size(), q.device)
     B, H, Hkv, Nq, Nk, d, D = shape.B, shape.H, shape.Hkv, shape.Nq, shape.Nk, shape.d, shape.D
     rows = {
         "O": o,

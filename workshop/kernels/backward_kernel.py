@@ -19,7 +19,10 @@ LOG2E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def read(X, strides, b, h, start, N, d, ROWS: tl.constexpr, D: tl.constexpr, END: tl.constexpr, D_END: tl.constexpr, TMA: tl.constexpr):  # fmt: skip
+def read(
+    X, strides, b, h, start, N, d,
+    ROWS: tl.constexpr, D: tl.constexpr, END: tl.constexpr, D_END: tl.constexpr, TMA: tl.constexpr,
+):  # fmt: skip
     """Rows start to start + ROWS of one head, (ROWS, D), zeros past the ends (END: row N may be among them)."""
     if TMA:
         tile = X.load([b.to(tl.int32), h.to(tl.int32), start, 0]).reshape(ROWS, D)

@@ -1,9 +1,6 @@
 """The fast kernel: for each call the best of three device programs that can take it, and a record of which ran.
 
-    gluon   Hopper (compute capability 9), float16 or bfloat16, 33 <= d <= 256, tensors the copy engine can address
-    tma     compute capability 9 or more, tensors the copy engine can address
-    plain   everything else: the teaching kernel with a tile from a table
-
+Adds to the teaching kernel: the copy engine (`tma_kernel`), and on Hopper warps that specialise (`gluon_kernel`).
 `choose` says which and why without running anything; `last_choice` says what the last call in this thread ran.
 """
 
@@ -15,44 +12,28 @@ import warnings
 from dataclasses import dataclass
 
 from . import tma
-from .checks import Shape, check_device, check_inputs, interpreting
-from .launch import LaunchSpec
+from .checks import Shape, check_device, check_inputs
+from .choice import Choice, choose, unbuildable
+from .launch import LaunchSpec, Repeat
 
 LOG2E = 1 / math.log(2)
 ROWS_OF_GROUP = 64
 
 
 @dataclass(frozen=True)
-class Choice:
-    """path: "gluon", "tma" or "plain". Br, Bc, warps, stages: its tile and launch. reason: why no faster path was taken,
-    "" for the fastest. resident: programs stay and take one Q block after another, else one program a Q block (gluon).
-    turns: groups of warps take turns at the tensor cores (gluon)."""
+class Known:
+    """A call that was made: its sizes, its scale, what it ran, and the launch to be made again."""
 
-    path: str
-    Br: int
-    Bc: int
-    warps: int
-    stages: int
-    reason: str = ""
-    resident: bool = False
-    turns: bool = False
+    shape: Shape
+    scale: float
+    choice: Choice
+    launch: Repeat
 
-
-#: Padded d -> Br, Bc, stages, resident, turns of the gluon kernel.
-GLUON = {
-    64: (192, 128, 2, True, False),
-    128: (128, 128, 2, True, True),
-    256: (128, 64, 2, True, True),
-}
-#: Padded d -> Br, Bc, warps, stages of the TMA kernel for 16-bit dtypes.
-TMA = {64: (64, 128, 4, 3), 128: (128, 128, 8, 2), 256: (128, 64, 8, 2)}
-PLAIN = {64: (128, 64, 4, 3), 128: (128, 64, 8, 2), 256: (64, 32, 4, 2)}
-#: float32 multiplies on the ordinary units.
-SLOW = {64: (32, 32, 4, 1), 128: (32, 32, 4, 1), 256: (16, 32, 4, 1)}
 
 _this_thread = threading.local()
-#: Kernels that this Triton could not build -> its reason; they are not tried again.
-_unbuildable: dict[str, str] = {}
+#: Calls made, by everything that decides how a call is launched, so that the next alike skips deciding.
+_known: dict[tuple, Known] = {}
+MOST_KNOWN = 256
 
 
 def flash_attention(q, k, v, causal=False, scale=None):
@@ -68,14 +49,36 @@ def flash_attention(q, k, v, causal=False, scale=None):
     Raises:
         ValueError: inputs outside the above.
     """
-    shape, scale = check_inputs(q, k, v, scale)
-    check_device(q)
     from .autograd import attend
 
+    key = _key(q, k, v, causal, scale)
+    known = _known.get(key)
+    if known is None:
+        shape, scale = check_inputs(q, k, v, scale)
+        check_device(q)
+    else:
+        shape, scale = known.shape, known.scale
+
     def forward(q, k, v, scale):
-        return run(choose(q, k, v, causal), shape, q, k, v, causal, scale)
+        if known is not None:
+            return _again(known, q, k, v)
+        return run(choose(q, k, v, causal), shape, q, k, v, causal, scale, key)
 
     return attend(forward, shape, q, k, v, causal, scale)
+
+
+def _key(q, k, v, causal, scale) -> tuple:
+    """All that decides how a call is checked, chosen and launched; the addresses only by their alignment."""
+    each = tuple((x.shape, x.stride(), x.dtype, x.device, x.data_ptr() % tma.ALIGNMENT) for x in (q, k, v))
+    return (*each, bool(causal), scale)
+
+
+def _again(known: Known, q, k, v):
+    """(o, logsumexp) of a call like one that was made."""
+    _this_thread.choice = known.choice
+    o, lse = _outputs(known.shape, q)
+    known.launch.run(q.device, Q=q, K=k, V=v, O=o, L=lse)
+    return o, lse
 
 
 def last_choice() -> Choice | None:
@@ -83,56 +86,42 @@ def last_choice() -> Choice | None:
     return getattr(_this_thread, "choice", None)
 
 
-def choose(q, k, v, causal=False) -> Choice:
-    """The path and tile for checked inputs: the fastest that takes them, with the reason against faster ones."""
-    d = q.shape[-1]
-    D = max(64, 1 << (d - 1).bit_length())
-    half = q.element_size() == 2
-    if interpreting():
-        return Choice("plain", *(PLAIN if half else SLOW)[D], reason="Triton interprets")
-    named = {"q": q, "k": k, "v": v}
-    reason = next((r for r in (tma.refusal(n, x) for n, x in named.items()) if r), None)
-    if not tma.engine(q.device):
-        reason = "the GPU has no copy engine (compute capability below 9)"
-    reason = reason or _unbuildable.get("tma")
-    if reason:
-        return Choice("plain", *(PLAIN if half else SLOW)[D], reason=reason)
-    major = tma.capability(q.device)[0]
-    if not half:
-        reason = "float32 does not run on the tensor cores in full precision"
-    elif d <= 32:
-        reason = "d <= 32 would leave the groups of warps too little to multiply"
-    elif major != 9:
-        reason = f"written for compute capability 9, this GPU has {major}"
-    reason = reason or _unbuildable.get("gluon")
-    if reason:
-        return Choice("tma", *(TMA if half else SLOW)[D], reason=reason)
-    Br, Bc, stages, resident, turns = GLUON[D]
-    return Choice("gluon", Br, Bc, 4 * Br // ROWS_OF_GROUP + 4, stages, resident=resident, turns=turns)
-
-
-def run(choice: Choice, shape: Shape, q, k, v, causal, scale):
-    """(o, logsumexp) by the chosen path, or by the next one where this Triton cannot build it."""
+def _outputs(shape: Shape, q):
+    """Uninitialised o, with rows of a whole number of 16 bytes, which the copy engine needs, and logsumexp."""
     import torch
 
-    # Rows of a whole number of 16 bytes, which is what the copy engine can store.
     unit = tma.ALIGNMENT // q.element_size()
     width = -(-shape.d // unit) * unit
-    o = torch.empty(shape.B, shape.H, shape.Nq, width, dtype=q.dtype, device=q.device)[..., : shape.d]
+    o = torch.empty(shape.B, shape.H, shape.Nq, width, dtype=q.dtype, device=q.device)
     lse = torch.empty(shape.B, shape.H, shape.Nq, dtype=torch.float32, device=q.device)
+    return (o if width == shape.d else o[..., : shape.d]), lse
+
+
+def run(choice: Choice, shape: Shape, q, k, v, causal, scale, key=None):
+    """(o, logsumexp) by the chosen path, or by the next one where this Triton cannot build it.
+
+    scale > 0. key: remember the launch under it.
+    """
+    o, lse = _outputs(shape, q)
     while True:
         _this_thread.choice = choice
         try:
             spec = launch_spec(choice, shape, (q, k, v, o, lse), causal, scale)
-            spec.run(q.device)
-            return o, lse
+            compiled = spec.run(q.device)
         except _build_errors() as error:
             if choice.path == "plain":
                 raise
-            _unbuildable[choice.path] = f"this Triton does not build it: {_first_line(error)}"
-            message = f"The {choice.path} kernel is left out: {_unbuildable[choice.path]}"
+            unbuildable[choice.path] = f"this Triton does not build it: {_first_line(error)}"
+            message = f"The {choice.path} kernel is left out: {unbuildable[choice.path]}"
             warnings.warn(message, RuntimeWarning, stacklevel=2)
             choice = choose(q, k, v, causal)
+            continue
+        # The key holds the scale as the caller gave it; a negative one has changed q since.
+        if key is not None and compiled is not None and (key[-1] is None or key[-1] > 0):
+            if len(_known) >= MOST_KNOWN:
+                _known.clear()
+            _known[key] = Known(shape, scale, choice, Repeat(spec, compiled, ("Q", "K", "V", "O", "L")))
+        return o, lse
 
 
 def launch_spec(choice: Choice, shape: Shape, tensors, causal, scale) -> LaunchSpec:
@@ -175,22 +164,26 @@ def _gluon_spec(choice, shape, tensors, causal, scale) -> LaunchSpec:
     groups = choice.Br // ROWS_OF_GROUP
     sides = {"Q": (q, ROWS_OF_GROUP), "K": (k, choice.Bc), "V": (v, choice.Bc), "O": (o, ROWS_OF_GROUP)}
     arguments = {name: tma.gluon_descriptor(x, side, D) for name, (x, side) in sides.items()}
-    tiles = -(-shape.Nq // choice.Br) * shape.B * shape.H
-    arguments |= {
-        "L": lse,
-        "tiles": tiles,
-        "H": shape.H,
-        "group": shape.group,
-        "Nq": shape.Nq,
-        "Nk": shape.Nk,
-    }
-    arguments |= {"scale": scale, "nearest_power": 2.0 ** round(math.log2(scale * LOG2E))}
+    heads = shape.B * shape.H
+    tiles = -(-shape.Nq // choice.Br) * heads
+    arguments |= {"L": lse, "tiles": tiles, "heads": heads, "H": shape.H, "group": shape.group}
+    arguments |= {"Nq": shape.Nq, "Nk": shape.Nk, "together": _heads_in_cache(shape, q), "scale": scale}
+    arguments |= {"nearest_power": 2.0 ** round(math.log2(scale * LOG2E))}
     # 65,536 registers among the groups and the fetching warp's group, which needs few.
     most, of_group = {2: (168, 240), 3: (128, 160)}[groups]
     arguments |= {"BC": choice.Bc, "D": D, "STAGES": choice.stages, "GROUPS": groups, "CAUSAL": causal}
-    arguments |= {"TURNS": choice.turns, "FUSED": True, "REGISTERS": of_group}
+    arguments |= {"TURNS": choice.turns, "REGISTERS": of_group}
     programs = min(tiles, _multiprocessors(q.device)) if choice.resident else tiles
     return LaunchSpec(gluon_forward, arguments, (programs,), {"num_warps": 4, "maxnreg": most})
+
+
+def _heads_in_cache(shape: Shape, q) -> int:
+    """Query heads whose K and V share two thirds of the L2 cache, at least 1 and at most all."""
+    import torch
+
+    of_head = 2 * shape.Nk * shape.d * q.element_size()
+    cache = torch.cuda.get_device_properties(q.device).L2_cache_size
+    return max(1, min(shape.B * shape.H, 2 * cache // (3 * of_head) * shape.group))
 
 
 def _multiprocessors(device) -> int:

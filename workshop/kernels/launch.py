@@ -21,10 +21,45 @@ class LaunchSpec:
     grid: tuple[int, ...]
     options: dict = field(default_factory=dict)
 
-    def run(self, device) -> None:
-        """Launch on the device that the tensors are on, whichever is current."""
+    def run(self, device):
+        """Launch on the device that the tensors are on, whichever is current; returns the compiled kernel."""
         with on(device):
-            self.function[self.grid](**self.arguments, **self.options)
+            return self.function[self.grid](**self.arguments, **self.options)
+
+
+class Repeat:
+    """A launch that was made, to be made again with other tensors of the same shapes, strides and alignment.
+
+    Triton's own way to a compiled kernel asks each argument anew what it is; for short kernels that costs more than
+    the kernel. No tensor is kept.
+    """
+
+    def __init__(self, spec: LaunchSpec, compiled, tensors: tuple[str, ...]):
+        names = spec.function.arg_names
+        self.compiled, self.grid = compiled, (*spec.grid, 1, 1)[:3]
+        self.places = {name: names.index(name) for name in tensors}
+        self.arguments = [spec.arguments[name] for name in names]
+        for place in self.places.values():
+            self.arguments[place] = _rebased(self.arguments[place], None)
+
+    def run(self, device, **tensors) -> None:
+        """Launch on `device` with these tensors, named as in the kernel."""
+        arguments = list(self.arguments)
+        for name, tensor in tensors.items():
+            place = self.places[name]
+            arguments[place] = _rebased(arguments[place], tensor)
+        with on(device):
+            self.compiled[self.grid](*arguments)
+
+
+def _rebased(argument, tensor):
+    """A descriptor like `argument` on another tensor, or the tensor itself where a tensor was passed."""
+    if not hasattr(argument, "block_shape"):
+        return tensor
+    # Not `dataclasses.replace`, nor even `copy`: some microseconds each, to check what cannot have changed.
+    other = object.__new__(type(argument))
+    other.__dict__ = argument.__dict__ | {"base": tensor}
+    return other
 
 
 class Placeholder:
@@ -60,4 +95,6 @@ def on(device):
     """A context in which launches go to `device`; nothing to do on a CPU, where Triton interprets."""
     import torch
 
-    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+    if device.type != "cuda" or device.index == torch.cuda.current_device():
+        return nullcontext()
+    return torch.cuda.device(device)

@@ -72,7 +72,14 @@ def launch_spec(
 def spec(shape: Shape, tensors, causal, scale, Br, Bc, warps, stages) -> LaunchSpec:
     q, k, v, o, lse = tensors
     arguments = dict(Q=q, K=k, V=v, O=o, L=lse, **strides(q=q, k=k, v=v, o=o))
-    arguments |= dict(H=shape.H, group=shape.group, Nq=shape.Nq, Nk=shape.Nk, d=shape.d, scale=scale)
-    arguments |= dict(BR=Br, BC=Bc, D=shape.D, CAUSAL=bool(causal), D_END=shape.D != shape.d)
+    arguments |= {
+        "H": shape.H,
+        "group": shape.group,
+        "Nq": shape.Nq,
+        "Nk": shape.Nk,
+        "d": shape.d,
+        "scale": scale,
+    }
+    arguments |= {"BR": Br, "BC": Bc, "D": shape.D, "CAUSAL": bool(causal), "D_END": shape.D != shape.d}
     grid = (-(-shape.Nq // Br) * shape.B * shape.H,)
     return LaunchSpec(kernel(), arguments, grid, {"num_warps": warps, "num_stages": stages})
