@@ -58,7 +58,7 @@ class Machine(Plate):
     controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal"})
     uses = controls
     scope = "A real GPU, recorded with hardware counters and timers; models beside it, each labelled."
-    minutes = (7, 2)
+    minutes = (4, 0)
     local_keys = ("direction",)
 
     def own_state(self) -> View:

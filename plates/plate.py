@@ -8,7 +8,7 @@ from typing import ClassVar
 import panel as pn
 import param
 
-from plates import text
+from plates import terms, text
 from plates.figures import Themed
 from plates.settings import Settings
 
@@ -164,6 +164,8 @@ class Plate:
         if name in facts.get("blocks", {}):
             return facts["blocks"][name]
         body = text.section(self.slug, name, facts, self.settings.lang)
+        if name == "terms":
+            body = terms.linked(body, self.settings.lang)
         return f'<section class="prose prose-{name}">{body}</section>'
 
     def block(self, name: str) -> pn.pane.HTML:

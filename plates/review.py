@@ -12,6 +12,7 @@ from plates.plate import Plate
 from plates.published import tables
 from plates.quiz import Predict, Quiz
 from plates.schedule import ScheduleView, picture
+from plates.terms import terms
 from workshop import quiz, results, schedule, traffic, units
 from workshop.generations import GENERATIONS, UNITS
 
@@ -25,7 +26,7 @@ class Chosen(param.Parameterized):
     chip = param.Selector(
         default=OWN, objects=[OWN, *UNITS], doc="GPU of the schedule; own: the one it was written for."
     )
-    term = param.Selector(default="", objects=["", *glossary.terms()], doc="Term of the glossary to show.")
+    term = param.Selector(default="", objects=["", *terms()], doc="Term of the glossary to show.")
 
 
 def plate_name(slug: str, lang: str) -> str | None:
@@ -80,7 +81,7 @@ class Review(Plate):
             "bound": units.bytes_(moved["bound"]),
             "questions": len(asked),
             "computed": sum(question.computed for question in asked),
-            "terms": len(glossary.terms(s.lang)),
+            "terms": len(terms(s.lang)),
             "generation": generation.name,
             "chip": rates.record.name,
             "own": rates.gpu == UNITS[generation.chip].gpu,
@@ -91,6 +92,7 @@ class Review(Plate):
             "dtype": s.dtype,
             "Br": units.count(s.Br),
             "Bc": units.count(s.Bc),
+            "shared": units.percent(found.shared / found.period),
             "matmul_busy": units.percent(found.busy("matmul")),
             "serial": found.serial,
             "limit": found.binding,

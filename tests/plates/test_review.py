@@ -8,9 +8,10 @@ import numpy as np
 import panel as pn
 import pytest
 
-from plates import glossary, predict_cards, quiz_questions, text
+from plates import predict_cards, quiz_questions, text
 from plates.registry import PLATES
 from plates.schedule import picture
+from plates.terms import spellings, terms
 from tests.plates.walk import ends, open_plate, pairs
 from workshop import predictions, quiz, results, schedule, units
 from workshop.generations import GENERATIONS, UNITS
@@ -248,11 +249,32 @@ def test_the_schedule_follows_the_readers_choice():
 
 
 def test_every_term_has_a_definition_and_a_plate():
-    found = glossary.terms()
+    found = terms()
     assert len(found) >= 60
-    assert {plate for _, plate, _ in found.values()} <= SLUGS
-    assert len({name for name, _, _ in found.values()}) == len(found)
-    assert all(len(definition) > 20 for _, _, definition in found.values())
+    assert {term.plate for term in found.values()} <= SLUGS
+    assert len({term.name for term in found.values()}) == len(found)
+    assert all(len(term.definition) > 20 for term in found.values())
+
+
+@pytest.mark.parametrize("plate", PLATES, ids=[plate.slug for plate in PLATES])
+def test_every_term_of_a_plate_is_in_the_glossary_and_links_to_it(plate):
+    section = text.sections(plate.slug)["terms"]
+    bold = re.findall(r"\*\*([^*]+)\*\*", section)
+    assert bold, f"{plate.slug}.md has no terms"
+    missing = [word for word in bold if word.casefold() not in spellings()]
+    assert not missing, (
+        f"prose/glossary.md lacks {missing}: add a term, or the word to another term's spellings"
+    )
+    shown = open_plate(plate.slug).plates[plate.slug]._texts["terms"].object
+    links = re.findall(r'<a href="\?plate=review&amp;term=(\w+)"><strong>([^<]+)</strong>', shown)
+    assert {key for key, _ in links} <= set(terms())
+    assert len(links) == len(bold)
+
+
+def test_a_glossary_section_without_a_plate_is_refused(monkeypatch):
+    monkeypatch.setattr(text, "sections", lambda slug, lang: {"": "", "odd": "Odd\nA definition."})
+    with pytest.raises(ValueError, match=r"## odd: expected 'term \| plate'"):
+        terms.__wrapped__("none")
 
 
 def test_an_address_names_a_term():
@@ -280,7 +302,7 @@ def test_every_published_row_is_on_the_page_with_its_source():
 def test_readouts_count_what_is_there():
     found = dict(re.findall(r'data-readout="([^"]+)" data-value="([^"]+)"', html(open_plate("review"))))
     assert int(found["quiz-questions"]) == len(quiz.slugs()) >= 20
-    assert int(found["glossary-terms"]) == len(glossary.terms())
+    assert int(found["glossary-terms"]) == len(terms())
     for slug, generation in GENERATIONS.items():
         busy = schedule.schedule(generation, UNITS[generation.chip], Problem(), Tile()).busy("matmul")
         assert float(found[f"matmul-busy-{slug}"]) == pytest.approx(busy)
