@@ -9,11 +9,11 @@ import signal
 import sys
 import time
 
-SLOW, CRASH, REFUSE, FAIL, EXIT, NOISE, SLOW_ADVICE, GARBAGE = 16, 24, 32, 40, 48, 56, 88, 96
+SLOW, CRASH, REFUSE, FAIL, EXIT, NOISE, SLOW_ADVICE, GARBAGE, SLOW_PADDED = 16, 24, 32, 40, 48, 56, 88, 96, 9
 
 
 def reply(options):
-    if options["d"] == SLOW:
+    if options["d"] in (SLOW, SLOW_PADDED):
         time.sleep(60)
     if options["d"] == SLOW_ADVICE and options["Bc"] < 1024:
         time.sleep(60)

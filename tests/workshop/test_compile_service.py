@@ -109,7 +109,26 @@ def test_advice_that_takes_too_long_is_left_out(bench):
     # The verdict stands; whether a change would help is not known, so nothing is said about it.
     assert answer.launches is False and answer.suggestions == ()
     assert answer.sentence.endswith("an L4 block has 101,376 B: it would not launch")
-    assert one.asked[0] == (64, 1024, stub.SLOW_ADVICE, 2) and len(one.asked) > 1
+    asked = list(one.asked)
+    assert asked[0] == (64, 1024, stub.SLOW_ADVICE, 2) and len(asked) > 1
+    assert one.run(one.service.report(options, GPUS["l4"], reader="a")).sentence == answer.sentence
+    assert one.asked == asked
+
+
+def test_a_slow_build_is_answered_by_the_table_for_the_padded_head_size(bench):
+    def table(options):
+        return lookup(options.with_(d=128)) if options.d == 16 else None
+
+    one = bench(table=table, patience=0.5)
+    # The stand-in compiler takes 60 s for d = 9 and the table knows d = 16, to which 9 is padded.
+    options = Options(Br=64, Bc=64, d=stub.SLOW_PADDED)
+    for asked in (1, 1):
+        answer = one.run(one.service.report(options, reader="a"))
+        assert answer.origin == "table" and answer.report.shared_bytes == 81_920 and answer.launches
+        assert answer.options == options and answer.report.options.d != options.d
+        assert "to which the kernel pads d = 9; no build of its own was ready)" in answer.sentence
+        # It was stopped, and is not tried again at once.
+        assert len(one.asked) == asked
 
 
 def test_the_limit_is_that_of_the_readers_gpu(bench):
@@ -305,8 +324,10 @@ def test_a_server_without_triton_says_what_is_missing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(compile_service, "triton_version", lambda: None)
     service = CompileService(store=Cache(tmp_path), pause=0.0)
-    answer = asyncio.run(service.report(Options(d=ODD), reader="a"))
+    answer = asyncio.run(service.report(Options(d=ODD, dtype="fp16"), reader="a"))
     assert answer.report is None and "Triton is not installed" in answer.sentence
+    answer = asyncio.run(service.report(Options(d=ODD), reader="a"))
+    assert answer.report == lookup(Options(d=128)) and "pads d = 72" in answer.sentence
     assert asyncio.run(service.report(Options(Br=64, Bc=64), reader="a")).origin == "table"
     service.close()
 

@@ -7,7 +7,8 @@ A request is answered from the shipped table or the disk cache at once; otherwis
 is still moving), by a worker process of one small pool that all readers of the server share. A reader has one
 request at a time: a newer one takes the older one's place, and a build that nobody waits for any more is stopped.
 Two readers who ask the same share one build. A crash, a build that takes too long, or a missing Triton becomes
-a sentence. After a while without work the processes end.
+a sentence. Where the table has the head size that d is padded to, that report answers for a build that is slow, and the
+sentence says so. After a while without work the processes end.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from workshop.hardware import GPU
+from workshop.residency import padded_head
 
 from . import compile_table
 from .compile_cache import Cache
@@ -30,12 +32,12 @@ from .compile_process import COMMAND, crash_sentence, late_sentence
 from .compile_report import Report, triton_version
 from .compile_verdict import Suggestion, gpu_for, launches, search, sentence
 
-#: Seconds: a slider may still move; a build may take; after a request advice may still be looked for; a process
-#: without work is kept.
-PAUSE, LIMIT, PATIENCE, IDLE = 0.15, 30.0, 4.0, 300.0
+#: Seconds: a slider may still move; a build may take; after a request advice may still be looked for, or a build with
+#: a stand-in may take; a process without work is kept; a build that was too slow is not tried again.
+PAUSE, LIMIT, PATIENCE, IDLE, RETRY = 0.15, 30.0, 4.0, 300.0, 600.0
 #: Builds after which a process is replaced: the compiler keeps a megabyte or two of each.
 BUILDS = 200
-MOST_REFUSED = 1000
+MOST_KEPT = 1000
 MISSING = (
     "Triton is not installed here, so only tiles of the shipped table can be answered; "
     "pip install -r requirements.txt brings it (Linux only)."
@@ -47,9 +49,10 @@ class Answer:
     """What a reader gets.
 
     report: the figures, or None where there are none. gpu: whose limits the verdict is about. origin: "table",
-    "cache" (this machine compiled it before), "compiled" (just now), or "" without a report. launches: the
-    verdict (None without a report). suggestions: changes that would make it launch. sentence: the verdict in
-    words, or why there is no report. seconds: from request to answer.
+    "cache" (this machine compiled it before), "compiled" (just now), or "" without a report; where the report of
+    the padded head size stands in, `report.options.d` is not `options.d`. launches: the verdict (None without a
+    report). suggestions: changes that would make it launch. sentence: the verdict in words, or why there is no
+    report. seconds: from request to answer.
     """
 
     options: Options
@@ -89,6 +92,7 @@ class CompileService:
         self.store = store or Cache()
         self.pool = CompilePool(self._settle, command, limit, idle, builds, processes)
         self._refused: dict[Options, Found] = {}
+        self._slow: dict[Options, float] = {}
         self._latest: dict[Hashable, _Turn] = {}
 
     async def report(
@@ -111,7 +115,7 @@ class CompileService:
             found, origin = self._known(options)
             if found is None:
                 await turn.sleep(self.pause if pause is None else pause)
-                found, origin = await self._obtain(options, turn)
+                found, origin = await self._obtain_or_stand_in(options, turn, started + self.patience)
             if not isinstance(found, Report):
                 text = found if isinstance(found, str) else found(gpu)
                 return Answer(options, gpu, None, "", None, (), text, time.monotonic() - started)
@@ -128,7 +132,7 @@ class CompileService:
                 origin,
                 launches(found, gpu),
                 changes or (),
-                sentence(found, gpu, changes),
+                sentence(found, gpu, changes) + _padded(options, found),
                 time.monotonic() - started,
             )
         except _TakenOver:
@@ -155,17 +159,42 @@ class CompileService:
             return report, "cache"
         return self._refused.get(options), ""
 
+    def _cannot_compile(self) -> bool:
+        return self.command is COMMAND and triton_version() is None
+
     async def _obtain(self, options: Options, turn: _Turn) -> tuple[Found, str]:
         found, origin = self._known(options)
         if found is not None:
             return found, origin
-        if triton_version() is None and self.command is COMMAND:
+        if self._cannot_compile():
             return MISSING, ""
         job = self.pool.submit(options)
         try:
             return await turn.wait(job.future), "compiled"
         finally:
             self.pool.leave(job)
+
+    async def _obtain_or_stand_in(self, options: Options, turn: _Turn, until: float) -> tuple[Found, str]:
+        """The build, or after `until` the table's report for the head size that d is padded to."""
+        other = self.table(options.with_(d=int(padded_head(options.d))))
+        if not isinstance(other, Report):
+            return await self._obtain(options, turn)
+        if self._cannot_compile():
+            return other, "table"
+        return await self._in_time(options, turn, until) or (other, "table")
+
+    async def _in_time(self, options: Options, turn: _Turn, until: float) -> tuple[Found, str] | None:
+        """`_obtain` until a time on the monotonic clock, or None; a slow build is not tried again for a while."""
+        found, origin = self._known(options)
+        if found is not None:
+            return found, origin
+        if time.monotonic() < self._slow.get(options, 0.0):
+            return None
+        try:
+            return await asyncio.wait_for(self._obtain(options, turn), max(until - time.monotonic(), 0))
+        except TimeoutError:
+            _add(self._slow, options, time.monotonic() + RETRY)
+            return None
 
     async def _suggest(
         self, report: Report, gpu: GPU, turn: _Turn, until: float
@@ -175,14 +204,10 @@ class CompileService:
         try:
             wanted = next(asking)
             while True:
-                found, _ = self._known(wanted)
-                if found is None:
-                    try:
-                        left = max(until - time.monotonic(), 0)
-                        found, _ = await asyncio.wait_for(self._obtain(wanted, turn), left)
-                    except TimeoutError:
-                        complete = False
-                wanted = asking.send(found if isinstance(found, Report) else None)
+                found = await self._in_time(wanted, turn, until)
+                complete &= found is not None
+                report = found[0] if found else None
+                wanted = asking.send(report if isinstance(report, Report) else None)
         except StopIteration as end:
             return end.value if complete or end.value else None
 
@@ -209,10 +234,25 @@ class CompileService:
 
     def _remember(self, options: Options, found: Found) -> Found:
         """Keeps a refusal for this server's life, so that it is not tried over and over."""
-        if len(self._refused) >= MOST_REFUSED:
-            self._refused.pop(next(iter(self._refused)))
-        self._refused[options] = found
-        return found
+        return _add(self._refused, options, found)
+
+
+def _add(memory: dict, key, value):
+    """Keeps a value, and the memory small: the oldest goes first."""
+    if len(memory) >= MOST_KEPT:
+        memory.pop(next(iter(memory)))
+    memory[key] = value
+    return value
+
+
+def _padded(options: Options, report: Report) -> str:
+    """What to say, after a verdict, of a report that stands in for another head size."""
+    if report.options.d == options.d:
+        return ""
+    return (
+        f" (figures of d = {report.options.d}, to which the kernel pads d = {options.d}; no build of its own was "
+        "ready)"
+    )
 
 
 class _TakenOver(Exception):
