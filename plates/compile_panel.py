@@ -163,6 +163,9 @@ class CompilePanel:
         )  # fmt: skip
         notes = _sentences(wanted.notes) if wanted else ""
         sentence = html.escape(answer.sentence)
+        for change in answer.suggestions:
+            key = self._stages if change.option == "stages" else change.option
+            sentence = sentence.replace(change.text, f'<a href="?{key}={change.value}">{change.text}</a>', 1)
         over = " over" if answer.launches is False else ""
         head = (
             f'<p class="verdict{over}"><b>{tile}</b> {sentence}. {text.kind("compiled")}'

@@ -25,7 +25,6 @@ from workshop.recordings.sweep import Sweep, sweep, swept_heads
 
 DIRECTIONS = {"forward": "forward", "both": "forward+backward"}
 HEADS = 32  # of the recorded curves against N
-_STRIP = ("fast", "teaching", "sdpa-cudnn")
 
 
 class View(param.Parameterized):
@@ -182,6 +181,7 @@ class Machine(Plate):
             "direction": words[f"direction_{self.local.direction}"],
             "mask": words["mask_on" if self.settings.causal else "mask_off"],
             "d": seen.times.problem.d,
+            "curve_heads": HEADS,
             "dtype": seen.times.problem.dtype,
         }
         facts["blocks"]["machine"] = ""
@@ -473,7 +473,8 @@ class Machine(Plate):
             label=words["head_cases"],
             options={machine_bytes.shape(case, words): k for k, case in enumerate(cases)},
             size="small",
-            width=420,
+            max_width=420,
+            sizing_mode="stretch_width",
             margin=(6, 0, 4, 0),
             visible=bool(cases),
             sx={"& .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--rule)"}, "fontSize": 14},

@@ -70,10 +70,10 @@ class ErrorChart:
         count = len(PROVIDERS)
         self.fig = fig = figures.chart(
             themed, x=(1e-6, 1e-1), y=(-0.6, count - 0.1), x_label=words["axis_error"], x_log=True,
-            height=_HEIGHT, min_border_left=150,
+            height=_HEIGHT, min_border_left=118,
         )  # fmt: skip
         fig.ygrid.visible = False
-        self._names = [words[f"provider_{p}"] for p in reversed(PROVIDERS)]
+        self._names = [words[f"short_{p}"] for p in reversed(PROVIDERS)]
         figures.ticks(fig.yaxis[0], range(count), self._names)
         themed.colour(fig.yaxis[0], major_label_text_color="ink")
         self.sources, dots = {}, []
@@ -103,7 +103,7 @@ class ErrorChart:
         themed.colour(self._rule, line_color="over")
         fig.add_layout(self._rule)
         self._said = figures.label(
-            themed, fig, words["rule_line"], "over", bold=True, x_offset=8, text_font_size=13,
+            themed, fig, words["rule_line"], "over", bold=True, x_offset=-8, text_font_size=13, text_align="right",
             text_baseline="top",
         )  # fmt: skip
         figures.hover(

@@ -35,6 +35,7 @@ MARK = {
 }
 DASH = {"sdpa-cudnn": [8, 4], "sdpa-flash": [3, 3], "sdpa-efficient": [2, 5]}
 FIRST, LAST = 512, 131072
+_LAST_SECONDS = 16384  # longer ones are recorded with fewer heads
 _TICKS = [512, 2048, 8192, 32768, 131072]
 _HEIGHT = 460
 _LINE = 19  # px, a label's height
@@ -112,14 +113,16 @@ def table(shown: Times, N: int, words: Mapping[str, str]) -> tuple[str, int | No
 class _Lines:
     """A line, whiskers and a name for each provider, and the model's line: the part both charts share."""
 
-    def __init__(self, themed: Themed, words: Mapping[str, str], y_log: bool, y: tuple, y_label: str) -> None:
-        self._words, self._log = words, y_log
+    def __init__(
+        self, themed: Themed, words: Mapping[str, str], y_log: bool, y: tuple, y_label: str, last: int
+    ) -> None:
+        self._words, self._log, self._last = words, y_log, last
         self.fig = fig = figures.chart(
-            themed, x=(FIRST / 1.25, LAST), y=y, x_label=words["axis_N"], y_label=y_label, x_log=True, y_log=y_log,
+            themed, x=(FIRST / 1.25, last), y=y, x_label=words["axis_N"], y_label=y_label, x_log=True, y_log=y_log,
             height=_HEIGHT, min_border_left=70,
         )  # fmt: skip
-        figures.ticks(fig.xaxis[0], _TICKS, units.count)
-        figures.label_zone(fig, LAST * 1.08, 172)
+        figures.ticks(fig.xaxis[0], [n for n in _TICKS if n <= last], units.count)
+        figures.label_zone(fig, last * 1.08, 124)
         self._model = ColumnDataSource({"x": [], "y": [], "n": [], "t": [], "r": [], "s": []})
         line = fig.line(
             "x", "y", source=self._model, line_width=2, line_dash=[10, 5], name=words["bound_model"]
@@ -144,7 +147,7 @@ class _Lines:
                 dot.glyph, fill_color=role, line_color=role if provider == "sdpa-efficient" else "paper"
             )
             self.sources[provider] = source
-            self._labels[provider] = self._label(themed, name, role)
+            self._labels[provider] = self._label(themed, words[f"short_{provider}"], role)
             renderers.append(dot)
         figures.hover(
             fig,
@@ -157,10 +160,13 @@ class _Lines:
             themed, self.fig, name, role, bold=True, x_offset=10, text_baseline="middle", text_font_size=14
         )
 
-    def patch(self, curves_: Mapping[str, tuple], model: tuple, low: float, high: float) -> None:
-        """``curves_``: provider -> (curve, y, y of p20, y of p80); ``model``: (Ns, y, seconds, rates)."""
+    def patch(
+        self, curves_: Mapping[str, tuple], model: tuple, low: float, high: float, more: Mapping | None = None
+    ) -> None:
+        """``curves_``: provider -> (curve, y, y of p20, y of p80); ``model``: (Ns, y, seconds, rates); ``more``: name
+        of a further line -> its end."""
         words = self._words
-        Ns, y, seconds, rates = model
+        Ns, y, seconds, rates = (values[model[0] <= self._last] for values in model)
         self._model.data = {
             "x": Ns, "y": y, "n": [units.count(n) for n in Ns], "t": [units.seconds(t) for t in seconds],
             "r": [units.rate_flops(r) for r in rates], "s": [words["a_model"]] * len(Ns),
@@ -191,7 +197,7 @@ class _Lines:
             }
             ends[provider] = (float(curve.N[-1]), float(middle[-1]))
         self.fig.y_range.update(start=low, end=high)
-        self._place(ends, low, high)
+        self._place({**ends, **(more or {})}, low, high)
 
     def _place(self, ends: Mapping[str, tuple[float, float]], low: float, high: float) -> None:
         """A name stands right of its curve's end; those that end at one length are spread apart."""
@@ -211,7 +217,7 @@ class RateChart(_Lines):
     """TFLOP/s against N under the ceilings that this machine reached itself."""
 
     def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
-        super().__init__(themed, words, False, (0, 1e15), words["axis_rate"])
+        super().__init__(themed, words, False, (0, 1e15), words["axis_rate"], LAST)
         fig = self.fig
         self._roof = ColumnDataSource({"x": [], "y": []})
         roof_line = fig.line("x", "y", source=self._roof, line_width=1.5, line_dash=[2, 3])
@@ -225,16 +231,23 @@ class RateChart(_Lines):
             themed.colour(line.glyph, line_color=role)
             text_ = figures.label(themed, fig, "", role, x_offset=6, y_offset=4, text_font_size=13)
             self._spans[name] = (source, text_)
-        self._roof_name = figures.label(
-            themed, fig, words["roof_standard"], "standard", text_font_size=13, x_offset=6, y_offset=-6,
-            text_baseline="top",
-        )  # fmt: skip
+        self._labels["roof"] = figures.label(
+            themed,
+            fig,
+            words["roof_standard"],
+            "standard",
+            x_offset=10,
+            text_baseline="middle",
+            text_font_size=13,
+        )
 
     def show(self, shown: Times) -> None:
         """Draw rates."""
         top = max(shown.peak, max((c.fast.max() for c in shown.curves.values()), default=0)) * 1.12
         found = {p: (c, c.rate, c.slow, c.fast) for p, c in shown.curves.items()}
-        self.patch(found, (shown.Ns, shown.model_rate, shown.model_seconds, shown.model_rate), 0, top)
+        standing = shown.roof_standard
+        more = {} if standing is None else {"roof": (float(shown.Ns[-1]), float(standing[-1]))}
+        self.patch(found, (shown.Ns, shown.model_rate, shown.model_seconds, shown.model_rate), 0, top, more)
         step = 100e12 if top > 400e12 else 20e12
         figures.ticks(self.fig.yaxis[0], np.arange(0, top, 2 * step), lambda v: f"{v / 1e12:.0f}")
         matmul = shown.ceilings.matmul
@@ -248,34 +261,31 @@ class RateChart(_Lines):
                     x=FIRST / 1.25, y=value,
                     text=self._words[f"line_{name}"].format(rate=units.rate_flops(value)),
                 )  # fmt: skip
-        standing = shown.roof_standard
         self._roof.data = {
             "x": shown.Ns if standing is not None else [],
             "y": [] if standing is None else standing,
         }
-        self._roof_name.visible = standing is not None
-        if standing is not None:
-            self._roof_name.update(x=FIRST / 1.25, y=float(standing[0]))
 
 
 class SecondsChart(_Lines):
     """Seconds of a layer against N, log-log. Only rows of the usual number of heads: seconds depend on it."""
 
     def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
-        super().__init__(themed, words, True, (1e-5, 1), words["axis_time"])
+        super().__init__(themed, words, True, (1e-5, 1), words["axis_time"], _LAST_SECONDS)
 
     def show(self, shown: Times) -> None:
         """Draw seconds."""
         found = {}
         for provider, curve in shown.curves.items():
-            rows = tuple(row for row in curve.rows if row.heads == shown.problem.heads)
+            rows = tuple(r for r in curve.rows if r.heads == shown.problem.heads and r.N <= _LAST_SECONDS)
             if rows:
                 c = Curve(provider, rows)
                 found[provider] = (
                     c,
                     *(np.array([getattr(r, p) for r in rows]) for p in ("p50", "p20", "p80")),
                 )
-        values = [v for _, y, *_ in found.values() for v in y] + list(shown.model_seconds)
+        values = [v for _, y, *_ in found.values() for v in y]
+        values += list(shown.model_seconds[shown.Ns <= _LAST_SECONDS])
         low, high = min(values) / 2, max(values) * 2
         self.patch(found, (shown.Ns, shown.model_seconds, shown.model_seconds, shown.model_rate), low, high)
         figures.ticks(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import html
+from dataclasses import replace
 
 import param
 
-from plates import controls, text
+from plates import controls, provenance, text
 from plates.plate import Plate
 from plates.roof_chart import RoofChart
+from plates.roof_points import RoofPoints
 from plates.time_bars import Lane, bars
 from plates.traffic import ROLE, SHORT
 from workshop import formulas, roofline, traffic, units
 from workshop.hardware import GPUS, SUSTAINED
+from workshop.kernels.identify import known_gpu
+from workshop.recordings import nearest, points
 
 ALWAYS = ("standard", "bound")
 MORE = tuple(model for model in traffic.MODELS if model not in ALWAYS)
@@ -21,6 +25,7 @@ MORE = tuple(model for model in traffic.MODELS if model not in ALWAYS)
 class Shown(param.Parameterized):
     """Which models are shown besides standard and bound."""
 
+    measured = param.Boolean(False, doc="Recorded runs on the roofline.")
     time_models = param.ListSelector(default=[], objects=list(MORE), doc="Further models on both pictures.")
 
 
@@ -35,7 +40,7 @@ class Roofline(Plate):
         "Forward pass, one layer, a lower bound of a model on data-sheet rates; nothing here was measured."
     )
     minutes = (4, 0)
-    local_keys = ("time_models",)
+    local_keys = ("time_models", "measured")
 
     def own_state(self) -> Shown:
         return Shown()
@@ -88,7 +93,10 @@ class Roofline(Plate):
         facts["work_note"] = words["same_work" if same else "less_work"].format(**text.unbroken(facts))
         facts["bars_text"] = words["bars_text"].format(**facts)
         facts["roof_text"] = words["roof_text"].format(**facts)
+        recorded = self._recorded() if self.local.measured else {}
+        facts["recorded"] = recorded
         facts["blocks"] = {
+            "measured": self._measured(recorded, words),
             "verdict": f'<p class="verdict">{facts["verdict"]}</p>',
             "bars": bars([self._lane(model, times, facts, words) for model in self._shown()]),
             "formulas": self._formulas(problem, tile, gpu),
@@ -99,6 +107,31 @@ class Roofline(Plate):
 
     def _shown(self) -> list[str]:
         return [m for m in traffic.MODELS if m in ALWAYS or m in self.local.time_models]
+
+    def _recorded(self) -> dict[str, points.Point]:
+        s, found = self.settings, provenance.evidence()
+        return points.points(found, N=s.N, d=s.d, causal=s.causal) if found else {}
+
+    def _measured(self, recorded: dict[str, points.Point], words: dict) -> str:
+        """What the recorded marks are, where from, and how they differ from what the reader chose; "" without."""
+        if not self.local.measured:
+            return ""
+        if not recorded:
+            return f'<p class="what">{words["measured_none"]}</p>'
+        found, said = provenance.evidence().recording, text.labels("machine", self.settings.lang)
+        rows = [point.row for point in recorded.values()]
+        s, first = self.settings, rows[0]
+        wanted = {"N": s.N, "d": s.d, "heads": s.problem.heads}
+        note = provenance.nearest_note(nearest.differences(first, wanted), said)
+        elsewhere = known_gpu(first.gpu)
+        if elsewhere and elsewhere != s.gpu:
+            note += " " + words["measured_elsewhere"].format(
+                gpu=first.gpu, roof=s.gpu_record.name, slug=elsewhere
+            )
+        cases = set(map(id, rows))
+        used = replace(found, rows=tuple(row for row in found.rows if id(row) in cases))
+        shown = provenance.line(used, ("time", "dram-read"), said)
+        return f'<p class="what">{text.kind("recorded")} {words["measured_note"]} {note}</p>{shown}'
 
     def readouts(self, facts: dict) -> list[text.Readout]:
         _, tile, _, times, words = facts["_"]
@@ -205,7 +238,12 @@ class Roofline(Plate):
         yield self.prose("why")
         words = text.labels(self.slug, self.settings.lang)
         self._chart = RoofChart(self.themed, words, SHORT, ROLE)
+        self._points = RoofPoints(self.themed, self._chart.fig, self.settings.lang)
+        yield controls.switch(self.local, "measured", words["measured"])
         yield self.figure(self._chart.fig, "rooffigure", "model", description="roof_text")
+        measured = self.block("measured")
+        measured.stylesheets = [*measured.stylesheets, text.static("machine.css")]
+        yield measured
         yield self.prose("reading")
         yield self.block("formulas")
         yield self.prose("convention")
@@ -225,3 +263,4 @@ class Roofline(Plate):
         shown = {model: times[model] for model in self._shown()}
         waits = {model: words[f"waits_{time.binding}"] for model, time in shown.items()}
         self._chart.patch(gpu, self.settings.dtype, shown, waits)
+        self._points.patch(facts["recorded"])
