@@ -47,6 +47,7 @@ class RunPanel:
     find: returns the runner of this server's GPU, or None; asked once, off the event loop.
     cpu: returns the runner of the CPU.
     there: whether torch is installed.
+    replay: shown below the result where there is no GPU: what a recording says instead.
     """
 
     def __init__(
@@ -56,7 +57,9 @@ class RunPanel:
         find: Callable[[], Runner | None] = shared_runner,
         cpu: Callable[[], Runner | None] = lambda: shared_runner("cpu"),
         there: Callable[[], bool] = torch_there,
+        replay: pn.viewable.Viewable | None = None,
     ) -> None:
+        self._replay = replay
         self._settings, self._words = settings, words
         self._cpu = cpu
         self.choice = Choice()
@@ -102,6 +105,7 @@ class RunPanel:
             pn.FlexBox(self._run, self._stop, align_items="center", margin=0),
             self._state,
             self._result,
+            *([replay] if replay is not None else []),
             sizing_mode="stretch_width",
             margin=(4, 0, 12, 0),
             css_classes=["run"],
@@ -150,6 +154,8 @@ class RunPanel:
     def update(self) -> None:
         """Say what Run would run, for the settings as they are now."""
         words = self._words
+        if self._replay is not None:
+            self._replay.visible = self.on_cpu or not self._torch
         self._kernel.visible = not self.on_cpu and self._torch and not self._looking
         if not self._torch:
             return self._say(words["no_torch"], False)
@@ -258,7 +264,8 @@ def result(found: Recording, asked: Request, remarks: tuple[str, ...], words: Ma
                 spills=units.exact_bytes(values["spills"]),
             )
         share = f" ({units.percent(speed / peak)})" if peak else ""
-        name = words[f"provider_{row.provider}"]
+        flash_on_cpu = on_a_cpu and row.provider == "sdpa-flash"
+        name = words["provider_cpu_flash" if flash_on_cpu else f"provider_{row.provider}"]
         tile = f" {row.Br}×{row.Bc}" if row.Br else ""
         rows.append(
             [
@@ -280,6 +287,9 @@ def result(found: Recording, asked: Request, remarks: tuple[str, ...], words: Ma
     columns = [("provider", False), ("time", True), ("spread", True), ("rate", True), ("memory", True)]
     columns += [("error", True), ("kernel", False)]
     where = timed[0].gpu if timed else found.device.get("name", "")
+    where = where.removeprefix(f"{_CPU}: ")
+    if on_a_cpu:  # its kernels have no shared memory or registers to tell of
+        columns, rows = columns[:-1], [cells[:-1] for cells in rows]
     head = words["live_cpu" if on_a_cpu else "live_gpu"].format(device=html.escape(where))
     shape = words["would_run_short"].format(
         N=units.count(asked.N), d=asked.d, H=asked.H, B=asked.B, dtype=asked.dtype,
