@@ -18,36 +18,36 @@ def _tera(rate: float) -> str:
     return f"{units.count(rate / 1e12)} TFLOP/s"
 
 
-def training(words: dict[str, str]) -> str:
+def training(words: dict[str, str], lang: str) -> str:
     """Return the table of training times and speed-ups."""
     columns = [(words["task"], False), (words["by"], False), (words["other_time"], True)]
     columns += [(words["flash_time"], True), (words["speedup"], True), (words["source"], False)]
     rows = [
         [
-            html.escape(row.task),
-            html.escape(row.baseline),
+            html.escape(text.phrase(row.task, lang)),
+            html.escape(text.phrase(row.baseline, lang)),
             units.seconds(row.baseline_s),
             units.seconds(row.flash_s),
             units.ratio(row.speedup),
-            _source(row.source),
+            _source(text.phrase(row.source, lang)),
         ]
         for row in results.TRAINING
     ]
     rows += [
         [
-            html.escape(row.task),
-            html.escape(row.method),
+            html.escape(text.phrase(row.task, lang)),
+            html.escape(text.phrase(row.method, lang)),
             "",
             "",
             units.ratio(row.speedup),
-            _source(row.source),
+            _source(text.phrase(row.source, lang)),
         ]
         for row in results.LONG_RANGE
     ]
     return text.table(columns, rows)
 
 
-def memory(words: dict[str, str]) -> str:
+def memory(words: dict[str, str], lang: str) -> str:
     """Return the table of training memory."""
     columns = [(words["length"], True), (words["other_memory"], True), (words["flash_memory"], True)]
     columns += [(words["saving"], True), (words["source"], False)]
@@ -57,14 +57,14 @@ def memory(words: dict[str, str]) -> str:
             units.bytes_(row.standard),
             units.bytes_(row.flash),
             units.ratio(row.standard / row.flash),
-            _source(row.source),
+            _source(text.phrase(row.source, lang)),
         ]
         for row in results.MEMORY
     ]
     return text.table(columns, rows)
 
 
-def speed(words: dict[str, str]) -> str:
+def speed(words: dict[str, str], lang: str) -> str:
     """Return the table of kernel speeds."""
     columns = [(words["kernel"], False), (words["on"], False), (words["what"], False)]
     columns += [
@@ -78,21 +78,22 @@ def speed(words: dict[str, str]) -> str:
         head = "" if row.d is None else f", d = {row.d}"
         rows.append(
             [
-                f'<span class="together">{html.escape(row.what)}</span>',
+                f'<span class="together">{html.escape(text.phrase(row.what, lang))}</span>',
                 f'<span class="together">{html.escape(GPUS[row.gpu].name)}</span>',
-                f"{row.direction}, {row.dtype}{head}",
+                f"{text.phrase(row.direction, lang)}, {row.dtype}{head}",
                 _tera(row.full),
                 "" if row.causal is None else _tera(row.causal),
                 units.percent(row.share),
-                _source(row.source),
+                _source(text.phrase(row.source, lang)),
             ]
         )
     return text.table(columns, rows)
 
 
-def tables(words: dict[str, str]) -> str:
+def tables(words: dict[str, str], lang: str) -> str:
     """Return all tables with their headings."""
     parts = (("training", training), ("memory", memory), ("speed", speed))
     return "".join(
-        f"<h3>{words[f'head_{name}']} {text.kind('cited')}</h3>{make(words)}" for name, make in parts
+        f"<h3>{words[f'head_{name}']} {text.kind('cited', lang=lang)}</h3>{make(words, lang)}"
+        for name, make in parts
     )

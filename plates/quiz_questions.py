@@ -67,7 +67,8 @@ def facts(problem: Problem, tile: Tile, gpu: GPU) -> dict:
 
 def _shown(question: quiz.Question, common: dict, lang: str, name: Callable[[str], str | None]) -> dict:
     source = text.sections("quiz", lang)[question.slug]
-    words = parse(text.fill(source, {**common, **question.facts}))
+    own = {k: text.phrase(v, lang) if isinstance(v, str) else v for k, v in question.facts.items()}
+    words = parse(text.fill(source, {**common, **own}))
     choices = []
     for key in question.choices:
         label, remark = words.choices.get(key, ("", ""))

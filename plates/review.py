@@ -104,7 +104,7 @@ class Review(Plate):
             "verdict": self._verdict(facts, found),
             "versions": self._generations(problem, tile, words),
             "rates": self._rates(problem, tile, words),
-            "published": tables(words),
+            "published": tables(words, s.lang),
         }
         return facts
 
@@ -129,11 +129,12 @@ class Review(Plate):
         role = "flash" if facts["limit"] == "matmul" and not facts["serial"] else "over"
         shown = facts["matmul_busy"].replace(" ", "\u00a0")  # as text.fill writes it
         busy = text.inline_readout("matmul-busy", found.busy("matmul"), shown)
-        said = text.markdown(facts["description"]).replace(shown, busy, 1)
+        said = quiz_questions.inline(facts["description"]).replace(shown, busy, 1)
         return f'<div class="verdict" style="--c:var(--{role})">{said}</div>'
 
     def _generations(self, problem, tile, words) -> str:
-        cells = text.labels(self.slug, self.settings.lang, "cells")
+        lang = self.settings.lang
+        cells = text.labels(self.slug, lang, "cells")
         every = GENERATIONS.values()
         columns = [("", False), *((html.escape(g.name), False) for g in every)]
 
@@ -141,12 +142,13 @@ class Review(Plate):
             return [f"<b class=together>{words[f'row_{name}']}</b>", *(cell(g) for g in every)]
 
         def reported(g) -> str:
-            return f"{_reported(g.published)} {text.kind('cited', g.source)}"
+            return f"{_reported(g.published)} {text.kind('cited', g.source, lang)}"
 
         def modelled(g) -> str:
             busy = schedule.schedule(g, UNITS[g.chip], problem, tile).busy("matmul")
             name = f"matmul-busy-{g.slug}"
-            return f"{text.inline_readout(name, busy, units.percent(busy))} {text.kind('model', words['model_note'])}"
+            tag = text.kind("model", words["model_note"], lang)
+            return f"{text.inline_readout(name, busy, units.percent(busy))} {tag}"
 
         rows = [row("year", lambda g: f"{g.year}, {UNITS[g.chip].record.name}")]
         rows += [

@@ -120,7 +120,7 @@ def binary(value) -> str:
         if abs(shown) >= 1 or power == 0:
             if scaled == scaled.to_integral_value():
                 return f"{_count(scaled)} {_BINARY[power]}"
-            if abs(shown) >= 1024:
+            if abs(shown) >= 1024 and power + 1 < len(_BINARY):
                 return f"1.00 {_BINARY[power + 1]}"
             return f"{_digits(scaled, 4 if abs(shown) >= 1000 else 3)} {_BINARY[power]}"
     raise AssertionError("unreachable: the loop ends at power 0")

@@ -113,6 +113,12 @@ def test_binary_bytes_read_back_within_half_a_digit(value):
     assert number * 1024 ** "BKMGTPE".index(unit[0]) == pytest.approx(value, rel=5.1e-3)
 
 
+def test_beyond_the_last_binary_unit_digits_are_kept():
+    assert units.binary(1024**9) == "1,024 YiB"
+    assert units.binary(1023.9 * 1024**8).endswith(" YiB")
+    assert units.binary(1e30) == "827,200 YiB"
+
+
 SPAN = {"d": 86400, "h": 3600, "min": 60, "s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}
 
 
