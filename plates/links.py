@@ -15,20 +15,26 @@ import param
 from plates.settings import CUSTOM_GPU, SHARED, Settings
 
 _SHOWN = 24  # characters of a bad value that a note repeats
+_MOST_FIELDS = 200  # of a query that are read; a view needs fewer than 40
 
 
 def _shown(text: str) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
-def _integer(name: str, spec: param.Integer, text: str) -> tuple[int | None, str | None]:
+# Notes are finished here: a text that the reader typed never becomes part of a pattern that is filled later.
+def _kept(kept: object) -> str:
+    return "ignored" if kept is None else f"kept {kept}"
+
+
+def _integer(name: str, spec: param.Integer, text: str, kept: object) -> tuple[int | None, str | None]:
     low, high = spec.bounds
     try:
         number = float(text.replace(",", "").replace("_", ""))
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        return None, f"{name}={_shown(text)} is not a number: kept {{kept}}."
+        return None, f"{name}={_shown(text)} is not a number: {_kept(kept)}."
     clamped = min(max(number, low), high)
     value = round(clamped)
     if clamped != number:
@@ -38,12 +44,12 @@ def _integer(name: str, spec: param.Integer, text: str) -> tuple[int | None, str
     return value, None
 
 
-def _boolean(name: str, text: str) -> tuple[bool | None, str | None]:
+def _boolean(name: str, text: str, kept: object) -> tuple[bool | None, str | None]:
     if text.lower() in ("1", "true", "yes", "on"):
         return True, None
     if text.lower() in ("0", "false", "no", "off"):
         return False, None
-    return None, f"{name}={_shown(text)} is neither 0 nor 1: kept {{kept}}."
+    return None, f"{name}={_shown(text)} is neither 0 nor 1: {_kept(kept)}."
 
 
 def convert(owner: param.Parameterized, name: str, text: str) -> tuple[object, str | None]:
@@ -51,12 +57,12 @@ def convert(owner: param.Parameterized, name: str, text: str) -> tuple[object, s
 
     Returns ``(value, note)``: a value of None means the key is ignored, a note of None that all was well.
     """
-    spec = owner.param[name]
+    spec, kept = owner.param[name], getattr(owner, name)
     text = text.strip()
     if isinstance(spec, param.Boolean):
-        value, note = _boolean(name, text)
+        value, note = _boolean(name, text, kept)
     elif isinstance(spec, param.Integer):
-        value, note = _integer(name, spec, text)
+        value, note = _integer(name, spec, text, kept)
     elif isinstance(spec, param.ListSelector):
         items = [item for item in text.split(",") if item]
         value = [item for item in spec.objects if item in items]
@@ -68,7 +74,7 @@ def convert(owner: param.Parameterized, name: str, text: str) -> tuple[object, s
         if value not in spec.objects:
             value, note = (
                 None,
-                f"{name}={_shown(text)} is unknown (one of {', '.join(spec.objects)}): kept {{kept}}.",
+                f"{name}={_shown(text)} is unknown (one of {', '.join(spec.objects)}): {_kept(kept)}.",
             )
     elif isinstance(spec, param.String) and spec.regex and not re.fullmatch(spec.regex, text):
         value, note = None, f"{name}={_shown(text)} cannot be read: ignored."
@@ -76,10 +82,7 @@ def convert(owner: param.Parameterized, name: str, text: str) -> tuple[object, s
         value, note = (text if len(text) <= 2000 else None), None
         if value is None:
             note = f"{name} is too long ({len(text):,} characters): ignored."
-    kept = getattr(owner, name)
-    if note and kept is None:
-        note = note.replace("kept {kept}", "ignored")
-    return value, note.format(kept=kept) if note else None
+    return value, note
 
 
 def read(
@@ -97,9 +100,12 @@ def read(
     values: dict[str, object] = {}
     notes: list[str] = []
     slugs = list(slugs)
-    for key, texts in parse_qs(query.lstrip("?"), keep_blank_values=True, max_num_fields=200).items():
+    fields = query.lstrip("?").split("&", _MOST_FIELDS)
+    if len(fields) > _MOST_FIELDS:
+        notes.append(f"The link has more than {_MOST_FIELDS} parts: the rest is ignored.")
+    for key, texts in parse_qs("&".join(fields[:_MOST_FIELDS]), keep_blank_values=True).items():
         text = texts[-1]
-        if len(texts) > 1:
+        if len(texts) > 1 and (key == "plate" or key in owners):
             notes.append(f"{key} is given {len(texts)} times: used the last.")
         if key == "plate":
             if text in slugs:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 import param
 import pytest
 from hypothesis import given
@@ -52,7 +54,40 @@ def test_each_key_is_read_alone(query, values, said):
         assert part in note
 
 
-@given(st.text(max_size=300))
+KEYS = (*SHARED, *CUSTOM_GPU, "step", "theme", "lang", "plate")
+HOSTILE = (
+    "{x}",
+    "{0}",
+    "{kept}",
+    "{kept.__class__}",
+    "{",
+    "}",
+    "%s",
+    "<img src=x onerror=alert(1)>",
+    "\x00",
+    "9" * 400,
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("key", KEYS)
+def test_a_bad_value_is_repeated_as_it_was_given(key, text):
+    values, notes = read(urlencode({key: text, "d": 64} if key != "d" else {key: text}))
+    Settings(**values)
+    assert key == "d" or values["d"] == 64
+    assert len(notes) == 1
+    assert text[:24] in notes[0]
+
+
+def test_a_query_of_many_fields_is_read_as_far_as_it_is_sane():
+    values, notes = read("?d=64&" + "x=1&" * 1000)
+    assert values == {"d": 64}
+    assert len(notes) == 1 and "200 parts" in notes[0]
+    assert read("&" * 5000)[0] == {}
+    assert read("?" + "k" * 10_000 + "=1&" + "k" * 10_000 + "=2&N=16") == ({"N": 16}, [])
+
+
+@given(st.text(alphabet=st.sampled_from("{}%&=;+0a.N"), max_size=300) | st.text(max_size=300))
 def test_no_query_whatever_raises_or_lets_a_bad_value_in(query):
     values, notes = read(query)
     Settings(**values)  # param's own bounds refuse what should not be here
