@@ -23,4 +23,5 @@ def query() -> str:
 
 atlas = Atlas(PLATES, query())
 pn.config.disconnect_notification = text.sections("page", atlas.settings.lang)["lost"]
-atlas.page.servable()
+# The page has its own owner of the address. Panel's would parse the query too, and fails on "?N=²" or "?a=b?c".
+atlas.page.servable(location=False)
