@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workshop.kernels import cli_measure, measure
+from workshop.kernels import cli_measure, measure, upkeep
 from workshop.kernels.launches import Launch
 from workshop.kernels.machine import Origin
 from workshop.kernels.measure import ContextLost, Session, note_crash, still_to_do, to_compile
@@ -255,7 +255,7 @@ def test_a_real_run_on_the_cpu_from_the_command_line(tmp_path, capfd):
 
 def test_a_run_before_its_commit_is_named_afterwards(tmp_path, calls):
     class Early(Bench):
-        origin = Origin("Stand-in 1", "1", "2", "3", cli_measure.UNCOMMITTED)
+        origin = Origin("Stand-in 1", "1", "2", "3", upkeep.UNCOMMITTED)
 
     session(tmp_path).run([batch(Case("fast", N=512))])
     session(tmp_path, Early()).run([batch(Case("fast", N=1024))])

@@ -9,46 +9,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from itertools import groupby
 from pathlib import Path
-from types import SimpleNamespace
 
-from workshop.recordings.schema import append_rows, read_rows
-
-from . import count, counters
-from .machine import Origin
-from .measure import (
-    CONTEXT_LOST,
-    ContextLost,
-    CpuBench,
-    GpuBench,
-    Session,
-    compile_only,
-    note_crash,
-    still_to_do,
-    to_compile,
-)
+from . import count, upkeep
+from .measure import CONTEXT_LOST, ContextLost, CpuBench, GpuBench, Session, compile_only
 from .plan import Batch, Case, cpu_plan, plan
-from .sidecar import Sidecar
-
-MODULE = "workshop.kernels.cli_measure"
-ROOT = Path(__file__).resolve().parents[2]
-#: Seconds after which a case that has not ended is taken for hung.
-CASE_LIMIT = 150.0
-MOST_RESTARTS = 6
-#: What `--commit` says for a run of code that is not committed yet; see `--committed-as`.
-UNCOMMITTED = "uncommitted"
-#: Seconds kept of the budget for a counting child to start and for ncu to write its table.
-COUNTER_RESERVE = 25.0
+from .supervisor import COUNTER_RESERVE, Supervisor
 
 
 def parser() -> argparse.ArgumentParser:
@@ -69,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--committed-as",
         metavar="COMMIT",
-        help=f"name the commit of rows made with --commit {UNCOMMITTED}, and stop",
+        help=f"name the commit of rows made with --commit {upkeep.UNCOMMITTED}, and stop",
     )
     p.add_argument("--retry", action="store_true", help="try skipped and failed cases again")
     p.add_argument(
@@ -93,11 +62,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.child:
         return _child(args)
     if args.tests:
-        return _attach_tests(args)
+        return upkeep.attach_tests(args)
     if args.committed_as:
-        return _name_commit(args)
+        return upkeep.name_commit(args)
     if args.read_ncu:
-        return _read_table(args)
+        return upkeep.read_table(args)
     try:
         batches = _chosen(args)
     except ValueError as error:
@@ -144,138 +113,6 @@ def _chosen(args) -> tuple[Batch, ...]:
     return batches
 
 
-class Supervisor:
-    """Starts the children and watches them."""
-
-    def __init__(self, args, batches: Sequence[Batch]):
-        self.args, self.batches, self.out = args, batches, args.out
-        self.deadline = None if args.budget is None else time.time() + args.budget
-        if args.retry and self.out.exists():
-            Sidecar(self.out).forget_failures()
-
-    def run(self) -> int:
-        if not self.args.cpu:
-            self._compile_ahead()
-        for kind, group in groupby(self.batches, key=lambda batch: batch.kind == "counters"):
-            for part in [tuple(group)] if not kind else [(batch,) for batch in group]:
-                if self._left() <= 0:
-                    return self._stopped()
-                self._group("counters" if kind else "time", part)
-        return self._stopped() if self._left() <= 0 else 0
-
-    def _left(self) -> float:
-        return float("inf") if self.deadline is None else self.deadline - time.time()
-
-    def _stopped(self) -> int:
-        print("stopped by the budget; run the same command again to go on", file=sys.stderr)
-        return 3
-
-    def _compile_ahead(self) -> None:
-        """Fill the compiler's cache with processes side by side: compiling is most of a first run's time."""
-        workers = self.args.compilers
-        if workers is None:
-            workers = max(1, min(12, (os.cpu_count() or 1) - 2))
-        cases = to_compile(case for batch in self.batches for case in still_to_do(self.out, batch))
-        if not workers or not cases:
-            return
-        print(f"compiling {len(cases)} kernels ahead in {workers} processes", file=sys.stderr)
-        started = time.time()
-        limit = min(self._left() / 3, 600)
-        children = [self._start("compile", cases[i::workers]) for i in range(min(workers, len(cases)))]
-        for process in children:
-            try:
-                process.wait(max(0.1, started + limit - time.time()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        print(f"compiled ahead in {time.time() - started:.0f} s", file=sys.stderr)
-
-    def _group(self, child: str, batches: Sequence[Batch]) -> None:
-        """Run a child until it ends in good order, restarting it after each crash."""
-        for _ in range(MOST_RESTARTS):
-            status = self._counted(batches[0]) if child == "counters" else self._watched(self._timed(batches))
-            if status == 0 or self._left() <= 0:
-                return
-            how = "lost its CUDA context" if status == CONTEXT_LOST else f"ended with status {status}"
-            died = note_crash(self.out, f"the process that ran it {how}")
-            print(f"child {how}; {'starting another' if died else 'its last case is noted'}", file=sys.stderr)
-
-    def _timed(self, batches: Sequence[Batch]) -> subprocess.Popen:
-        return self._start("time", batches)
-
-    def _start(self, child: str, what, prefix: Sequence[str] = ()) -> subprocess.Popen:
-        return subprocess.Popen(
-            [*(prefix or (sys.executable, "-m")), *self._arguments(child, what)], cwd=ROOT
-        )
-
-    def _arguments(self, child: str, what) -> list[str]:
-        """The child's module and arguments; its cases travel in a file."""
-        batches = what if what and isinstance(what[0], Batch) else [Batch("compile", "compile", tuple(what))]
-        handle, path = tempfile.mkstemp(suffix=".json", prefix="workshop-cases-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(
-                [{"name": b.name, "kind": b.kind, "cases": [c.record() for c in b.cases]} for b in batches],
-                file,
-            )
-        more = [] if self.deadline is None else ["--deadline", f"{self.deadline:.1f}"]
-        more += ["--commit", self.args.commit] if self.args.commit else []
-        more += ["--cpu"] if self.args.cpu else []
-        where = ["--out", str(self.out.resolve()), "--device", self.args.device]
-        return [MODULE, "--child", child, "--cases", path, *where, *more]
-
-    def _watched(self, process: subprocess.Popen) -> int:
-        """Wait for a child; kill it if one case hangs, or if it outstays the deadline."""
-        heartbeat = self.out.with_suffix(".running")
-        while True:
-            try:
-                return process.wait(0.5)
-            except subprocess.TimeoutExpired:
-                pass
-            try:
-                hung = time.time() - heartbeat.stat().st_mtime > CASE_LIMIT
-            except FileNotFoundError:
-                hung = False
-            if hung or self._left() < -CASE_LIMIT / 2:
-                process.kill()
-                return process.wait()
-
-    def _counted(self, batch: Batch) -> int:
-        """One counting child under ncu, and its table into the recording."""
-        session = Session(self.out, _Named(self.args), deadline=self.deadline)
-        cases = session.pending(batch)
-        if not cases or self._left() < COUNTER_RESERVE:
-            return 0
-        with tempfile.TemporaryDirectory() as folder:
-            log = Path(folder) / "ncu.csv"
-            try:
-                arguments = self._arguments("counters", [Batch(batch.name, batch.kind, tuple(cases))])
-                process = subprocess.Popen(counters.command(log, arguments, counters.find_ncu()), cwd=ROOT)
-                status = self._watched(process)
-                if self.args.keep and log.exists():
-                    _keep(self.args.keep, batch.name, log, cases)
-                session = Session(self.out, session.bench, deadline=self.deadline)
-                found = count.collect(log, cases, session) if log.exists() else 0
-                print(f"counters of {found} of {len(cases)} cases read", file=sys.stderr)
-                return status
-            except counters.CountersRefused as refusal:
-                count.refuse_all(cases, session, str(refusal), lambda text: print(text, file=sys.stderr))
-                return 0
-
-
-class _Named:
-    """Enough of a bench to write rows in the parent: the machine's name and versions, asked of a child."""
-
-    def __init__(self, args):
-        ask = (
-            "import json; from workshop.kernels import machine; "
-            f"print(json.dumps(vars(machine.origin({args.device!r}, {args.commit!r}))))"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", ask], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-        self.origin = Origin(**json.loads(done.stdout.splitlines()[-1]))
-
-
 def _child(args) -> int:
     batches = tuple(_read_cases(args.cases))
 
@@ -302,57 +139,6 @@ def _read_cases(path: Path) -> Iterator[Batch]:
     for entry in json.loads(path.read_text(encoding="utf-8")):
         yield Batch(entry["name"], entry["kind"], tuple(Case(**case) for case in entry["cases"]))
     path.unlink()
-
-
-def _keep(folder: Path, name: str, log: Path, cases: Sequence[Case]) -> None:
-    """Copy ncu's table, and the cases its ranges count, to a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    kept = folder / f"ncu-{name.replace(' ', '-')}.csv"
-    shutil.copy2(log, kept)
-    kept.with_suffix(".json").write_text(json.dumps([case.record() for case in cases]), encoding="utf-8")
-
-
-def _read_table(args) -> int:
-    """Read a kept table into the recording of the run that made it, as that run would have; its rows carry
-    the machine and versions of the rows already there, and the time the table was written."""
-    rows = read_rows(args.out)
-    cases = [
-        Case(**case) for case in json.loads(args.read_ncu.with_suffix(".json").read_text(encoding="utf-8"))
-    ]
-    last = rows[-1]
-    named = SimpleNamespace(origin=Origin(last.gpu, last.driver, last.torch, last.triton, last.commit))
-    written = datetime.fromtimestamp(args.read_ncu.stat().st_mtime, UTC)
-    found = count.collect(
-        args.read_ncu, cases, Session(args.out, named), written.strftime("%Y-%m-%dT%H:%M:%SZ")
-    )
-    print(f"counters of {found} of {len(cases)} cases read", file=sys.stderr)
-    return 0
-
-
-def _name_commit(args) -> int:
-    """Give the rows of a run made before its code was committed the commit that the code went into."""
-    rows = read_rows(args.out)
-    named = [replace(row, commit=args.committed_as) if row.commit == UNCOMMITTED else row for row in rows]
-    part = args.out.with_suffix(".csv.part")
-    part.unlink(missing_ok=True)
-    append_rows(part, named)
-    os.replace(part, args.out)
-    changed = sum(row.commit == UNCOMMITTED for row in rows)
-    print(f"{changed} of {len(rows)} rows named {args.committed_as}", file=sys.stderr)
-    return 0
-
-
-def _attach_tests(args) -> int:
-    """Put the summary of a pytest log (its last line and its failures) into the recording's JSON."""
-    lines = [line.strip("= \n") for line in args.tests.read_text(encoding="utf-8").splitlines()]
-    summary = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-    last = next((line for line in reversed(lines) if " passed" in line or " failed" in line), None)
-    if last is None:
-        print(f"--tests: expected a pytest log with a summary line, got {args.tests}", file=sys.stderr)
-        return 2
-    headers = [line for line in lines if line.startswith(("device:", "versions:", "commit:", "platform "))]
-    Sidecar(args.out).set(tests={"summary": last, "failures": summary, "about": headers})
-    return 0
 
 
 if __name__ == "__main__":
