@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from workshop.kernels import choice, tiles, tma
+from workshop.kernels import choice, launch, tiles, tma
 
 H200 = 232_448
 GPUS = {
@@ -112,6 +112,27 @@ def test_a_kernel_that_was_not_built_is_not_chosen_again(on_gpu):
     choice.unbuildable["tma"] = "no descriptors here"
     taken = choice.choose(*tensors())
     assert (taken.path, taken.reason) == ("plain", "no descriptors here")
+
+
+def test_a_launch_makes_the_tensors_device_current_and_only_if_it_is_not(monkeypatch):
+    entered = []
+
+    class Current:
+        def __init__(self, device):
+            self.device = device
+
+        def __enter__(self):
+            entered.append(self.device)
+
+        def __exit__(self, *_):
+            pass
+
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "device", Current)
+    for device in ("cpu", "cuda:0", "cuda:1"):
+        with launch.on(torch.device(device)):
+            pass
+    assert entered == [torch.device("cuda:1")]
 
 
 def test_importing_the_package_loads_neither_torch_nor_triton():

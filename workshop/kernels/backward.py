@@ -3,6 +3,9 @@
 Adds to the forward kernels: recomputation. What is kept for training is one number a row instead of P, and the backward
 pass pays with its own Q K^T (twice here, see `backward_kernel`).
 
+Forward and backward together reach 466 TFLOP/s at d = 128, N = 4096 and 405 at d = 64, counting 3.5 forward passes:
+1.52 and 1.48 times torch's FlashAttention-2, 0.78 and 0.90 of cuDNN (H200, bfloat16, 32 heads, 2026-11-29).
+
 A weight computed again is exp(score - logsumexp) with a logsumexp rounded to float32, so it is off by about
 |logsumexp| 2^-24 of itself. That is far below the rounding of float16 and bfloat16; in float32 it is seen once scores
 pass 10 or so.

@@ -4,6 +4,9 @@ Adds: nothing; it is the definition, in three PyTorch calls. Traffic of a head, 
 "standard"): S = scale Q K^T reads 2Nd and writes N^2, the scale riding along in the matrix product; P = softmax(S)
 reads and writes N^2; O = P V reads N^2 + Nd and writes Nd. A causal mask is one more pass, N^2 read and written, and
 skips no work.
+
+Reaches 120 TFLOP/s forward at d = 128, N = 4096 and 30 with a causal mask, counting only the products that the mask
+lets through (H200, bfloat16, 32 heads, torch 2.11.0, 2026-11-29; recording h200).
 """
 
 from __future__ import annotations
