@@ -30,10 +30,13 @@ class History(JSComponent):
 
     def __init__(self, on_search: Callable[[str, str], None], **params) -> None:
         self._on_search = on_search
+        self._pops = 0  # how often Back or Forward was pressed, as far as is known here
         super().__init__(**params)
 
     def _handle_msg(self, msg: dict) -> None:
-        kind, search = msg.get("kind"), msg.get("search")
+        kind, search, pops = msg.get("kind"), msg.get("search"), msg.get("pops")
+        if isinstance(pops, int):
+            self._pops = pops
         if kind in ("ready", "follow", "back") and isinstance(search, str):
             self._on_search(kind, search[:4000])
 
@@ -43,6 +46,5 @@ class History(JSComponent):
 
     def show(self, search: str, *, push: bool, top: bool, title: str, theme: str, lang: str) -> None:
         """Put ``search`` into the address bar; ``push`` makes a new history entry, ``top`` scrolls up."""
-        self._send_msg(
-            {"search": search, "push": push, "top": top, "title": title, "theme": theme, "lang": lang}
-        )
+        known = {"title": title, "theme": theme, "lang": lang, "pops": self._pops}
+        self._send_msg({"search": search, "push": push, "top": top, **known})

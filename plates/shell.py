@@ -149,6 +149,8 @@ class Atlas:
         self._show_notes(notes)
         if kind == "follow":
             self._write(push=True, top="plate" in values)
+        else:
+            self._write(push=False, top=False)  # Back is answered even where it changed nothing
 
     def _on_reset(self) -> None:
         plate = self.plates[self.settings.plate]

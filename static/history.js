@@ -13,7 +13,17 @@ function scroller(el) {
 
 export function render({ model, el }) {
   el.style.display = "none"
-  const go = (kind, search) => model.send_msg({ kind, search })
+  const go = (kind, search) => model.send_msg({ kind, search, pops })
+
+  // Back can be pressed faster than a plate is shown. Each answer names the press it knows of; an older one would
+  // write the address of one entry over another. One question is under way at a time, and always about the newest.
+  let pops = 0
+  let sent = 0
+  let answered = 0
+  const ask = () => {
+    sent = pops
+    go("back", window.location.search)
+  }
 
   // Browsers throttle replaceState, and a dragged slider changes the address at every step: write it at rest.
   let pending = null
@@ -30,6 +40,7 @@ export function render({ model, el }) {
     for (const node of event.composedPath()) {
       if (node instanceof Element && node.matches("a[href^='?']")) {
         event.preventDefault()
+        if (sent < pops) ask()
         go("follow", node.getAttribute("href"))
         return
       }
@@ -38,16 +49,22 @@ export function render({ model, el }) {
   const onPop = () => {
     clearTimeout(timer)
     pending = null
-    go("back", window.location.search)
+    pops += 1
+    if (answered >= sent) ask()
   }
   document.addEventListener("click", onClick)
   window.addEventListener("popstate", onPop)
   window.addEventListener("atlas:settle", settle)
 
-  model.on("msg:custom", ({ search, push, title, theme, lang, top, leave }) => {
+  model.on("msg:custom", ({ search, push, title, theme, lang, top, leave, pops: known }) => {
     if (leave) {
       settle()
       window.location.assign(address(leave))
+      return
+    }
+    answered = Math.max(answered, known)
+    if (known < pops) {
+      if (answered >= sent && sent < pops) ask()
       return
     }
     document.title = title
