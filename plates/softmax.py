@@ -8,7 +8,7 @@ import numpy as np
 import panel as pn
 import param
 
-from plates import controls, text
+from plates import controls, exactness, text
 from plates.plate import Plate
 from plates.stepper import Stepper
 from workshop import formulas, narration, online_softmax, score_patterns, traffic, units
@@ -24,10 +24,11 @@ _ROUND = {
     "sBr": [4, 8, 12, 16, 24, 32, 48, 64],
     "sBc": [4, 8, 12, 16, 24, 32, 48, 64],
 }
+_PLAY = ("sN", "sd", "sBr", "sBc", "pattern", "order")
 _TILE_LINES = ("maximum", "weights", "update", "store")
 
 
-class Small(param.Parameterized):
+class Small(exactness.Choices):
     """The small attention on show. The page's own N and tile are far too large to see single numbers in."""
 
     sN = param.Integer(32, bounds=(1, score_patterns.LONGEST), doc="Queries and keys.")
@@ -94,7 +95,7 @@ class Softmax(Plate):
     controls = frozenset({"causal", "dtype"})
     scope = "Forward pass, one small head, every number computed in float64; bytes as the chosen format would take."
     minutes = (8, 3)
-    local_keys = ("sN", "sd", "sBr", "sBc", "pattern", "order")
+    local_keys = (*_PLAY, *exactness.KEYS)
 
     def own_state(self) -> Small:
         return Small()
@@ -103,7 +104,8 @@ class Softmax(Plate):
         super().__init__(settings)
         self._patching = False
         self._loaded: tuple | None = None
-        self.local.param.watch(self._on_other_play, list(self.local_keys))
+        self._lab = exactness.Exactness(self)
+        self.local.param.watch(self._on_other_play, list(_PLAY))
         settings.param.watch(self._on_other_play, ["causal", "step"])
 
     def _on_other_play(self, *events) -> None:
@@ -116,17 +118,7 @@ class Softmax(Plate):
 
     def _arguments(self) -> tuple:
         small, s = self.local, self.settings
-        return (
-            small.pattern,
-            small.sN,
-            small.sd,
-            small.sBr,
-            small.sBc,
-            s.causal,
-            small.order,
-            s.dtype,
-            s.lang,
-        )
+        return small.pattern, small.sN, small.sd, small.sBr, small.sBc, s.causal, small.order, s.dtype, s.lang
 
     def _step(self, run: Trace) -> int:
         chosen = self.settings.step
@@ -154,27 +146,33 @@ class Softmax(Plate):
         standard = traffic.ledger("standard", problem, tile).bytes(s.dtype)
         chip = max(sum(step.resident.values()) for step in run.steps) * run.element_bytes
         blind = score_patterns.make("masked", 12, 8).mask.any(axis=1)
-        return _exercise() | {
-            "N": small.sN,
-            "d": small.sd,
-            "Br": small.sBr,
-            "Bc": small.sBc,
-            "dtype": s.dtype,
-            "row": visit.row + row + 1,
-            "keys": f"keys {visit.key + 1}–{visit.key + visit.shape[1]}",
-            "example": units.percent(float(online_softmax.rescale(np.float64(1.0), np.float64(5.0)))),
-            "extreme": narration.score(score_patterns.EXTREME),
-            "huge": units.number(score_patterns.HUGE),
-            "blind_row": int(np.flatnonzero(~blind)[0]) + 1,
-            "error": units.number(run.error_max, 2),
-            "description": narration.narrate(run, number),
-            "blocks": {
-                "rescale": self._rescale(visit, row, words),
-                "crossings": self._orders(ledgers, problem, standard, words),
-                "ledger": text.ledger(ledgers[small.order], problem.element_bytes, words["ledger"]),
-            },
-            "_": (run, number, ledgers[small.order].bytes(s.dtype), standard, chip, words),
-        }
+        lab = self._lab.facts()
+        return (
+            _exercise()
+            | lab
+            | {
+                "N": small.sN,
+                "d": small.sd,
+                "Br": small.sBr,
+                "Bc": small.sBc,
+                "dtype": s.dtype,
+                "row": visit.row + row + 1,
+                "keys": f"keys {visit.key + 1}–{visit.key + visit.shape[1]}",
+                "example": units.percent(float(online_softmax.rescale(np.float64(1.0), np.float64(5.0)))),
+                "extreme": narration.score(score_patterns.EXTREME),
+                "huge": units.number(score_patterns.HUGE),
+                "blind_row": int(np.flatnonzero(~blind)[0]) + 1,
+                "error": units.number(run.error_max, 2),
+                "description": narration.narrate(run, number),
+                "blocks": lab["lab_blocks"]
+                | {
+                    "rescale": self._rescale(visit, row, words),
+                    "crossings": self._orders(ledgers, problem, standard, words),
+                    "ledger": text.ledger(ledgers[small.order], problem.element_bytes, words["ledger"]),
+                },
+                "_": (run, number, ledgers[small.order].bytes(s.dtype), standard, chip, words),
+            }
+        )
 
     def readouts(self, facts: dict) -> list[text.Readout]:
         run, _, moved, standard, chip, words = facts["_"]
@@ -265,12 +263,14 @@ class Softmax(Plate):
         yield self.block("crossings")
         yield self.block("ledger")
         yield self.prose("exact")
+        yield from self._lab.body()
 
     def _on_player_step(self, event) -> None:
         if not self._patching:
             self.settings.step = max(0, event.new)
 
     def patch(self, facts: dict) -> None:
+        self._lab.patch(facts)
         number = facts["_"][1]
         arguments = self._arguments()
         changes = {}

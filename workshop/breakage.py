@@ -66,27 +66,52 @@ def make(pattern: str, N: int, d: int) -> Inputs:
     return Inputs(LONG, np.zeros((_LONG_ROWS, d)), np.zeros((LONG_KEYS, d)), v)
 
 
+@dataclass(frozen=True)
+class _Sound:
+    """What a run without a mistake leaves to judge by: see `outcome`."""
+
+    problem: Rounded
+    exact: np.ndarray
+    room: np.ndarray
+    error: float
+    limit: float
+
+
+@lru_cache(maxsize=64)
+def _sound(
+    pattern: str, N: int, d: int, Bc: int, number_format: str, order: str, causal: bool
+) -> _Sound | None:
+    inputs = make(pattern, N, d)
+    problem = Rounded(inputs, number_format, causal=causal)
+    if not problem.fits:
+        return None
+    run = tiled(problem, Bc, order=order)
+    # The truth on the way: the same rounded inputs in float64, tile by tile.
+    held = Inputs(
+        pattern, *(x.astype(np.float64) for x in (problem.q, problem.k, problem.v)), problem.allowed
+    )
+    exact = run.partial
+    if number_format != "float64":
+        exact = tiled(Rounded(held, "float64"), Bc, order=order).partial
+    _, allowed = limit(problem)
+    # A row that has seen few keys may be further off by nature; the sound run says how far.
+    room = np.maximum(allowed, 2.0 * np.abs(run.partial - exact).max(axis=(1, 2)))
+    return _Sound(problem, exact, room, problem.error(run.output), allowed)
+
+
 @lru_cache(maxsize=512)
 def outcome(
     pattern: str, N: int, d: int, Bc: int, number_format: str, order: str, broken: str, causal: bool = False
 ) -> Outcome:
     """Run the mistake `broken` on a pattern, beside the sound run in the same format and in float64."""
-    inputs = make(pattern, N, d)
-    problem = Rounded(inputs, number_format, causal=causal)
-    if not problem.fits:
+    sound = _sound(pattern, N, d, Bc, number_format, order, causal)
+    if sound is None:
         return Outcome(pattern, False)
-    run, sound = tiled(problem, Bc, order=order, broken=broken), tiled(problem, Bc, order=order)
-    # The truth on the way: the same rounded inputs in float64, tile by tile.
-    held = Inputs(
-        pattern, *(x.astype(np.float64) for x in (problem.q, problem.k, problem.v)), problem.allowed
-    )
-    exact = tiled(Rounded(held, "float64"), Bc, order=order).partial
-    _, allowed = limit(problem)
+    problem = sound.problem
+    run = tiled(problem, Bc, order=order, broken=broken)
     with np.errstate(invalid="ignore", over="ignore"):
-        off = np.abs(run.partial - exact)
-        # A row that has seen few keys may be further off by nature; the sound run says how far.
-        room = np.maximum(allowed, 2.0 * np.abs(sound.partial - exact).max(axis=(1, 2)))
-        late = ~(off <= room[:, None, None])
+        off = np.abs(run.partial - sound.exact)
+        late = ~(off <= sound.room[:, None, None])
         end = np.abs(run.output.astype(np.float64) - problem.truth)
     finite = np.isfinite(run.output)
     first = int(np.argmax(late.any(axis=(1, 2)))) if late.any() else None
@@ -101,11 +126,11 @@ def outcome(
         **found,
         nan=int(np.isnan(run.output).sum()),
         inf=int(np.isinf(run.output).sum()),
-        wrong=int((finite & (end > allowed)).sum()),
+        wrong=int((finite & (end > sound.limit)).sum()),
         count=run.output.size,
         error=float(end[finite].max()) if finite.any() else np.nan,
-        sound=problem.error(sound.output),
-        limit=allowed,
+        sound=sound.error,
+        limit=sound.limit,
         sums=(float(run.sums.min()), float(run.sums.max())),
     )
 
