@@ -135,7 +135,9 @@ class Landscape:
             fig,
             [image],
             '<div style="font:14px system-ui;padding:2px 4px"><b>Br = $x{custom}, Bc = $y{custom}</b><br>'
-            "@needs{custom}, @fits{custom}<br>@bytes{custom} a head<br>@time{custom} a layer at best</div>",
+            "@needs{custom}, @fits{custom}<br>"
+            + words["hover_map"].format(bytes="@bytes{custom}", time="@time{custom}").replace("|", "<br>")
+            + "</div>",
             formatters={
                 "$x": hovers.one_of(block_axis.VALUES.tolist()),
                 "$y": hovers.one_of(block_axis.VALUES.tolist()),

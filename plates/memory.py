@@ -139,7 +139,7 @@ class Memory(Plate):
             "read_layer": units.seconds(scores * read),
             "touched_layer": units.seconds(3 * scores * read),
             "element_bytes": problem.element_bytes,
-            "rate_note": gpu.rate(problem.dtype).note or "",
+            "rate_note": self.said(gpu.rate(problem.dtype).note or ""),
             "check_N": units.count(report.N),
             "check_tiles": units.count(report.visited),
             "small_N": loop["N"],
@@ -159,11 +159,14 @@ class Memory(Plate):
         facts["multiples_text"] = words["multiples_text"].format(**facts)
         facts["loop_text"] = loop["steps"][self._step(loop)]["say"]
         facts["blocks"] = {
-            "kept": kept_table(kept, words),
+            "kept": kept_table(kept, words, self.said),
             "passes": pass_table(times, words),
             "ledgers": "".join(
                 text.ledger(
-                    ledger, problem.element_bytes, words[f"ledger_{k}"].format(boundary=facts["boundary"])
+                    ledger,
+                    problem.element_bytes,
+                    words[f"ledger_{k}"].format(boundary=facts["boundary"]),
+                    self.settings.lang,
                 )
                 for k, ledger in ledgers.items()
             ),

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from plates import text
 from workshop import backward, paper_figures, roofline, training_memory, training_traffic, units
 
 
-def kept_table(kept: dict[str, training_memory.Store], words: dict[str, str]) -> str:
-    """Return what each model keeps from forward to backward, tensor by tensor, with totals."""
+def kept_table(
+    kept: dict[str, training_memory.Store], words: dict[str, str], said: Callable[[str], str] = str
+) -> str:
+    """Return what each model keeps from forward to backward, tensor by tensor, with totals; ``said`` translates."""
     names = list(dict.fromkeys(item.tensor for store in kept.values() for item in store.items))
     rows = []
     for name in names:
         found = {m: next((i for i in store.items if i.tensor == name), None) for m, store in kept.items()}
         why = next(item.why for item in found.values() if item)
-        rows.append([name, *(units.bytes_(item.bytes) if item else "–" for item in found.values()), why])
+        rows.append(
+            [name, *(units.bytes_(item.bytes) if item else "–" for item in found.values()), said(why)]
+        )
     total = [words["total"], *(units.bytes_(store.total) for store in kept.values()), ""]
     columns = [(words["column_tensor"], False), (words["curve_standard"], True), (words["curve_flash"], True)]
     return text.table([*columns, (words["column_why"], False)], rows, total)

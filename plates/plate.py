@@ -134,6 +134,10 @@ class Plate:
         """Return section ``name`` of the plate's prose as plain text, for labels of controls and figures."""
         return text.sections(self.slug, self.settings.lang)[name]
 
+    def said(self, sentence: str) -> str:
+        """Return a sentence of the models in the reader's language, as it stands where no translation is known."""
+        return text.phrase(sentence, self.settings.lang)
+
     def figure(self, fig, caption: str, kind: str, *, description: str) -> pn.Column:
         """Return a figure with the prose section ``caption`` under it, its ``kind`` tag, and a text equivalent.
 

@@ -12,7 +12,7 @@ from plates.plate import Plate
 from plates.roof_chart import RoofChart
 from plates.roof_points import RoofPoints
 from plates.time_bars import Lane, bars
-from plates.traffic import ROLE, SHORT
+from plates.traffic import ROLE, short
 from workshop import formulas, roofline, traffic, units
 from workshop.hardware import GPUS, SUSTAINED
 from workshop.kernels.identify import known_gpu
@@ -68,7 +68,7 @@ class Roofline(Plate):
             "peak": units.rate_flops(gpu.rate(s.dtype).flops),
             "bandwidth": units.rate_bytes(gpu.bandwidth),
             "ridge": units.intensity(gpu.ridge(s.dtype)),
-            "rate_note": gpu.rate(s.dtype).note or "",
+            "rate_note": self.said(gpu.rate(s.dtype).note or ""),
             "ratio": units.ratio(standard.lower / bound.lower),
             "byte_ratio": units.ratio(standard.bytes / bound.bytes),
             "work": units.flops(bound.flops),
@@ -77,7 +77,7 @@ class Roofline(Plate):
             "high": f"{round(high * 100)} %",
             "sustained_short": units.seconds(sustained[high]),
             "sustained_long": units.seconds(sustained[low]),
-            "gpu_notes": " ".join(gpu.notes),
+            "gpu_notes": " ".join(map(self.said, gpu.notes)),
             "verdict": words[f"verdict_{standard.binding}_{bound.binding}"],
             "_": (problem, tile, gpu, times, words),
         }
@@ -148,11 +148,10 @@ class Roofline(Plate):
             time("tiled", "chip"),
         ]
 
-    @staticmethod
-    def _lane(model: str, times: dict, facts: dict, words: dict) -> Lane:
+    def _lane(self, model: str, times: dict, facts: dict, words: dict) -> Lane:
         names = {"least": facts[model], "most": facts[f"{model}_sum"], "waits": facts[f"{model}_waits"]}
         return Lane(
-            name=SHORT[model],
+            name=short(self.settings.lang)[model],
             role=ROLE[model],
             time=times[model],
             summary=words["lane"].format(**names),
@@ -169,21 +168,21 @@ class Roofline(Plate):
                     record.latex_for(problem.causal),
                     record.substituted(problem, tile, gpu),
                     record.spoken(problem.causal),
-                    record.plain,
+                    self.said(record.plain),
                     role,
                 )
             )
         return "".join(out)
 
-    @staticmethod
-    def _models(times: dict, words: dict) -> str:
+    def _models(self, times: dict, words: dict) -> str:
+        named = short(self.settings.lang)
         columns = [("model", False), ("work", True), ("bytes", True), ("intensity", True)]
         columns += [("compute", True), ("memory", True), ("least", True), ("most", True), ("waits", False)]
         rows = []
         for model, time in times.items():
             rows.append(
                 [
-                    f'<b style="color:var(--{ROLE[model]});white-space:nowrap">{SHORT[model]}</b>',
+                    f'<b style="color:var(--{ROLE[model]});white-space:nowrap">{named[model]}</b>',
                     units.flops(time.flops),
                     units.bytes_(time.bytes),
                     units.intensity(time.intensity),
@@ -224,7 +223,8 @@ class Roofline(Plate):
             [(words[f"column_{name}"], number) for name, number in columns], rows, chosen=chosen
         )
         items = "".join(
-            f"<li><b>{gpu.name}</b>: {html.escape('; '.join(gpu.sources))}. {html.escape(' '.join(gpu.notes))}</li>"
+            f"<li><b>{gpu.name}</b>: {html.escape('; '.join(gpu.sources))}. "
+            f"{html.escape(' '.join(map(self.said, gpu.notes)))}</li>"
             for gpu in shown.values()
         )
         return f"{table}<details><summary>{words['gpu_sources']}</summary><ul>{items}</ul></details>"
@@ -232,12 +232,13 @@ class Roofline(Plate):
     # Pictures -------------------------------------------------------------------------------------------
 
     def body(self):
+        named = short(self.settings.lang)
         yield self._styled("verdict")
-        yield controls.toggles(self.local, "time_models", self.words("also"), {SHORT[m]: m for m in MORE})
+        yield controls.toggles(self.local, "time_models", self.words("also"), {named[m]: m for m in MORE})
         yield self.figure(self._styled("bars"), "timefigure", "model", description="bars_text")
         yield self.prose("why")
         words = text.labels(self.slug, self.settings.lang)
-        self._chart = RoofChart(self.themed, words, SHORT, ROLE)
+        self._chart = RoofChart(self.themed, words, named, ROLE)
         self._points = RoofPoints(self.themed, self._chart.fig, self.settings.lang)
         yield controls.switch(self.local, "measured", words["measured"])
         yield self.figure(self._chart.fig, "rooffigure", "model", description="roof_text")

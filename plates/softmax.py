@@ -53,12 +53,17 @@ def _words(lang: str) -> dict[str, str]:
     return {**pairs(text.sections("softmax")["words"]), **pairs(text.sections("softmax", lang)["words"])}
 
 
+@lru_cache
+def _phrases(lang: str) -> dict[str, str]:
+    """The templates of the narration in ``lang``, English for those that it lacks."""
+    return {**narration.ENGLISH, **pairs(text.sections("softmax", lang).get("sentences", ""))}
+
+
 @lru_cache(maxsize=16)
 def _play(pattern, N, d, Br, Bc, causal, order, dtype, lang) -> tuple[Trace, dict]:
     """The trace of a small attention and its record, with the sentences of ``lang``."""
     run = trace(score_patterns.make(pattern, N, d), Br, Bc, causal=causal, order=order, dtype=dtype)
-    phrases = {**narration.ENGLISH, **pairs(text.sections("softmax", lang).get("sentences", ""))}
-    return run, record(run, phrases)
+    return run, record(run, _phrases(lang))
 
 
 def _ledger(order: str, problem: Problem, tile: Tile) -> Ledger:
@@ -157,18 +162,20 @@ class Softmax(Plate):
                 "Bc": small.sBc,
                 "dtype": s.dtype,
                 "row": visit.row + row + 1,
-                "keys": f"keys {visit.key + 1}–{visit.key + visit.shape[1]}",
+                "keys": words["keys"].format(first=visit.key + 1, last=visit.key + visit.shape[1]),
                 "example": units.percent(float(online_softmax.rescale(np.float64(1.0), np.float64(5.0)))),
                 "extreme": narration.score(score_patterns.EXTREME),
                 "huge": units.number(score_patterns.HUGE),
                 "blind_row": int(np.flatnonzero(~blind)[0]) + 1,
                 "error": units.number(run.error_max, 2),
-                "description": narration.narrate(run, number),
+                "description": narration.narrate(run, number, _phrases(s.lang)),
                 "blocks": lab["lab_blocks"]
                 | {
                     "rescale": self._rescale(visit, row, words),
                     "crossings": self._orders(ledgers, problem, standard, words),
-                    "ledger": text.ledger(ledgers[small.order], problem.element_bytes, words["ledger"]),
+                    "ledger": text.ledger(
+                        ledgers[small.order], problem.element_bytes, words["ledger"], s.lang
+                    ),
                 },
                 "_": (run, number, ledgers[small.order].bytes(s.dtype), standard, chip, words),
             }
@@ -187,8 +194,7 @@ class Softmax(Plate):
             text.Readout("softmax-chip", chip, units.bytes_(chip), words["readout_chip"], "chip"),
         ]
 
-    @staticmethod
-    def _rescale(visit: Visit, row: int, words: dict) -> str:
+    def _rescale(self, visit: Visit, row: int, words: dict) -> str:
         """The three lines of the rule with the numbers of one row of one tile."""
         update = visit.update
         m, m_new, alpha = (float(x[row]) for x in (update.before.m, update.after.m, update.alpha))
@@ -212,7 +218,7 @@ class Softmax(Plate):
             unseen = rf"\text{{{words['first_tile']}}}" if slug == "softmax-rescale" and first else None
             shown = unseen or record.with_values(**values)
             role = "ink" if slug == "softmax-rescale" else "flash"
-            blocks.append(text.formula(record.latex, shown, record.spoken(), record.plain, role))
+            blocks.append(text.formula(record.latex, shown, record.spoken(), self.said(record.plain), role))
         return "".join(blocks)
 
     @staticmethod

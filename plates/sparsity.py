@@ -168,7 +168,7 @@ class Sparsity(Plate):
         facts["blocks"] = {
             "formula": self._formula(counts, plain, tile, words),
             "ways": self._ways(counts, plain, tile, gpu, times, ledgers, gather_bytes, words),
-            "ledger": text.ledger(ledgers["mask"], problem.element_bytes, words["ledger"]),
+            "ledger": text.ledger(ledgers["mask"], problem.element_bytes, words["ledger"], s.lang),
             "gathered": self._gathered(gathered, gather_bytes, words),
         }
         return facts
@@ -231,11 +231,11 @@ class Sparsity(Plate):
         columns += [(words[f"column_{name}"], True) for name in ("flops", "bytes", "time")]
         return text.table([*columns, (words["column_note"], False)], rows)
 
-    @staticmethod
-    def _gathered(lines, total: int, words: dict) -> str:
-        rows = [[t.tensor, t.direction, units.bytes_(t.bytes), t.why] for t in lines]
-        columns = [("tensor", False), ("direction", False), ("bytes", True), ("why", False)]
-        body = text.table(columns, rows, ["total", "", units.bytes_(total), ""])
+    def _gathered(self, lines, total: int, words: dict) -> str:
+        named = text.labels("page", self.settings.lang, "ledger")
+        rows = [[t.tensor, named[t.direction], units.bytes_(t.bytes), self.said(t.why)] for t in lines]
+        columns = [(named[name], name == "bytes") for name in ("tensor", "direction", "bytes", "why")]
+        body = text.table(columns, rows, [named["total"], "", units.bytes_(total), ""])
         return f"<details><summary>{words['gather_ledger']}</summary>{body}</details>"
 
     # Pictures -------------------------------------------------------------------------------------------

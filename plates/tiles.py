@@ -193,7 +193,9 @@ class Tiles(Plate):
             )
         elif view.launches(gpu) and found.note:
             out.append(
-                words["kernel_padded"].format(padded=int(residency.padded_head(s.d))) + " " + found.note
+                words["kernel_padded"].format(padded=int(residency.padded_head(s.d)))
+                + " "
+                + self.said(found.note)
             )
         return self._sentence(" ".join(out), view.launches(gpu) and not found.spilled)
 
@@ -205,7 +207,7 @@ class Tiles(Plate):
                 record.latex_for(problem.causal),
                 record.substituted(problem, tile, gpu),
                 record.spoken(problem.causal),
-                record.plain,
+                self.said(record.plain),
                 role,
             )
             for record, role in records

@@ -11,14 +11,6 @@ from plates.plate import Plate
 from workshop import break_even, formulas, traffic, units
 from workshop.problem import LIMITS
 
-SHORT = {
-    "standard": "standard",
-    "bound": "bound",
-    "tiled": "tiled",
-    "algorithm_1": "Algorithm 1",
-    "compulsory": "compulsory",
-    "waves": "waves",
-}
 ROLE = {
     "standard": "standard",
     "bound": "flash",
@@ -31,6 +23,12 @@ DASH = {"tiled": [10, 4], "algorithm_1": [4, 3], "compulsory": [2, 4], "waves": 
 FIRST = 64  # the axis starts here unless the reader's N is shorter
 _LAST = LIMITS["N"][1]
 _HEIGHT = 440
+
+
+def short(lang: str) -> dict[str, str]:
+    """The names of the models on curves, buttons and in tables."""
+    words = text.labels("traffic", lang)
+    return {model: words[model] for model in traffic.MODELS}
 
 
 def _record(model: str) -> formulas.Formula:
@@ -64,6 +62,7 @@ class Traffic(Plate):
 
     def facts(self) -> dict:
         s = self.settings
+        words = text.labels("traffic", s.lang)
         problem, tile, gpu = s.problem, s.tile, s.gpu_record
         ledgers = {m: traffic.ledger(m, problem, tile, gpu) for m in traffic.MODELS}
         totals = {m: ledger.total for m, ledger in ledgers.items()}
@@ -86,20 +85,17 @@ class Traffic(Plate):
             "score": units.bytes_(problem.score_bytes),
             "one_score": units.bytes_(problem.N**2 * problem.element_bytes),
             "half_d": units.number(s.d / 2),
-            "break_M": units.elements(least),
+            "break_M": words["elements_of"].format(n=units.count(least)),
             "break_M_bytes": units.binary(least * problem.element_bytes),
-            "tiled_Br": "no Br in range" if tiled_Br is None else f"Br = {tiled_Br}",
+            "tiled_Br": words["never_passes"] if tiled_Br is None else f"Br = {tiled_Br}",
             "limit": units.ratio(float(gain)),
-            "wins": "fewer" if ratio["bound"] >= 1 else "more",
+            "wins": words["fewer_bytes" if ratio["bound"] >= 1 else "more_bytes"],
             "_": (problem, tile, gpu, ledgers, totals, moved, ratio),
         }
         for model in traffic.MODELS:
             facts[model] = units.bytes_(moved[model])
             facts[f"{model}_ratio"] = units.ratio(ratio[model])
-        facts["description"] = (
-            f"Traffic of one head at N = {facts['N']}: standard {facts['standard']}, bound {facts['bound']}; "
-            f"standard moves {facts['bound_ratio']} as many bytes."
-        )
+        facts["description"] = words["spoken"].format(**facts)
         facts["blocks"] = {
             "formulas": self._formulas(problem, tile, gpu),
             "answers": self._answers(totals, moved, ratio),
@@ -109,17 +105,23 @@ class Traffic(Plate):
 
     def readouts(self, facts: dict) -> list[text.Readout]:
         problem, _, _, _, _, moved, ratio = facts["_"]
+        words = text.labels("traffic", self.settings.lang)
+        heads = words["readout_score" if problem.heads > 1 else "readout_score_one"]
         return [
             text.Readout(
-                "traffic-standard", moved["standard"], facts["standard"], "standard, a head", "standard"
+                "traffic-standard",
+                moved["standard"],
+                facts["standard"],
+                words["readout_standard"],
+                "standard",
             ),
-            text.Readout("traffic-bound", moved["bound"], facts["bound"], "FlashAttention, bound", "flash"),
-            text.Readout("traffic-ratio", ratio["bound"], facts["bound_ratio"], f"{facts['wins']} bytes"),
+            text.Readout("traffic-bound", moved["bound"], facts["bound"], words["readout_bound"], "flash"),
+            text.Readout("traffic-ratio", ratio["bound"], facts["bound_ratio"], facts["wins"]),
             text.Readout(
                 "score-bytes",
                 problem.score_bytes,
                 facts["score"],
-                f"score matrices of {facts['heads']} head{'s' if problem.heads > 1 else ''}, a layer",
+                heads.format(heads=facts["heads"]),
                 "hbm",
             ),
         ]
@@ -133,45 +135,49 @@ class Traffic(Plate):
                     record.latex_for(problem.causal),
                     record.substituted(problem, tile, gpu),
                     record.spoken(problem.causal),
-                    record.plain,
+                    self.said(record.plain),
                     ROLE[model],
                 )
             )
         return "".join(out)
 
     def _answers(self, totals: dict, moved: dict, ratio: dict) -> str:
-        rows = []
+        rows, named = [], short(self.settings.lang)
         for model in traffic.MODELS:
             cell = units.bytes_(moved[model])
             if model not in ("standard", "bound"):  # those two are readouts above; a name stands once a page
                 cell = text.inline_readout(f"traffic-{model.replace('_', '-')}", moved[model], cell)
             rows.append(
                 [
-                    f'<b style="color:var(--{ROLE[model]});white-space:nowrap">{SHORT[model]}</b>',
+                    f'<b style="color:var(--{ROLE[model]});white-space:nowrap">{named[model]}</b>',
                     units.count(totals[model]),
                     cell,
                     units.ratio(ratio[model]),
-                    _record(model).plain,
+                    self.said(_record(model).plain),
                 ]
             )
-        numbers = [("elements", True), ("a head", True), ("standard / model", True)]
-        return text.table([("model", False), *numbers, ("what it counts", False)], rows)
+        words = text.labels("traffic", self.settings.lang)
+        names = ("model", "elements", "head", "ratio", "counts")
+        return text.table([(words[f"column_{n}"], n not in ("model", "counts")) for n in names], rows)
 
     def _ledgers(self, ledgers: dict, problem) -> str:
+        lang = self.settings.lang
+        words, named = text.labels("traffic", lang), short(lang)
         return "".join(
-            text.ledger(ledgers[m], problem.element_bytes, f"The ledger of {SHORT[m]}, line by line")
+            text.ledger(ledgers[m], problem.element_bytes, words["ledger"].format(model=named[m]), lang)
             for m in ("standard", "bound", *self.local.models)
         )
 
     # Pictures -------------------------------------------------------------------------------------------
 
     def body(self):
-        themed = self.themed
+        themed, words = self.themed, text.labels("traffic", self.settings.lang)
+        named = short(self.settings.lang)
         self._fig = fig = figures.chart(
             themed,
             x=(FIRST, _LAST),
             y=(1e4, 1e13),
-            x_label="sequence length N, tokens",
+            x_label=words["axis_N"],
             x_log=True,
             y_log=True,
             height=_HEIGHT,
@@ -191,12 +197,12 @@ class Traffic(Plate):
                 source=source,
                 line_width=3,
                 line_dash=DASH.get(model, "solid"),
-                name=SHORT[model],
+                name=named[model],
             )
             themed.colour(line.glyph, line_color=ROLE[model])
             self._lines[model], self._renderers[model] = source, line
             self._labels[model] = figures.label(
-                themed, fig, SHORT[model], ROLE[model], bold=True, x_offset=8, text_baseline="middle"
+                themed, fig, named[model], ROLE[model], bold=True, x_offset=8, text_baseline="middle"
             )
         self._gap = ColumnDataSource({"x": [], "y0": [], "y1": []})
         rule = fig.segment("x", "y0", "x", "y1", source=self._gap, line_width=1.5)
@@ -222,11 +228,13 @@ class Traffic(Plate):
         figures.hover(
             fig,
             list(self._renderers.values()),
-            '<div style="font:14px system-ui;padding:2px 4px"><b>$name</b><br>N = @n<br>@b a head</div>',
+            '<div style="font:14px system-ui;padding:2px 4px"><b>$name</b><br>N = @n<br>'
+            + words["hover_head"].format(bytes="@b")
+            + "</div>",
             line_policy="nearest",
         )
         more = controls.toggles(
-            self.local, "models", self.words("also"), {SHORT[m]: m for m in Shown.param.models.objects}
+            self.local, "models", self.words("also"), {named[m]: m for m in Shown.param.models.objects}
         )
         yield more
         yield self.figure(fig, "figure", "model", description="description")

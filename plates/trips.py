@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import param
@@ -28,10 +29,17 @@ class Trips(JSComponent):
     _stylesheets: ClassVar[list[str]] = [static("transport.css"), static("wall.css")]
 
 
-def picture(found: tuple[round_trips.Pass, ...], problem: Problem, gpu: GPU, words: dict[str, str]) -> dict:
+def picture(
+    found: tuple[round_trips.Pass, ...],
+    problem: Problem,
+    gpu: GPU,
+    words: dict[str, str],
+    said: Callable[[str], str] = str,
+) -> dict:
     """Return what the picture draws: trips with bytes and sentences, passes, the matrices and the chip.
 
-    Sizes are those of one head, except that the whole chip stands on the other side.
+    ``said`` translates a sentence of the models. Sizes are those of one head, except that the whole chip stands on
+    the other side.
     """
     every, so_far = round_trips.trips(found), round_trips.running(found)
     owner = [k for k, item in enumerate(found) for _ in item.trips]
@@ -56,7 +64,7 @@ def picture(found: tuple[round_trips.Pass, ...], problem: Problem, gpu: GPU, wor
             "total_text": units.bytes_(so_far[k]),
             "label": words["this_trip"].format(tensor=item.tensor, way=way, seconds=seconds),
             "say": words["say_trip"].format(
-                **values, why=words.get(f"why_{found[owner[k]].slug}_{item.tensor}", item.why)
+                **values, why=words.get(f"why_{found[owner[k]].slug}_{item.tensor}", said(item.why))
             ),
         }
 
@@ -70,7 +78,7 @@ def picture(found: tuple[round_trips.Pass, ...], problem: Problem, gpu: GPU, wor
         "trips": [trip(k) for k in range(len(every))],
         "passes": [
             {
-                "does": item.does,
+                "does": said(item.does),
                 "work": [units.flops(item.flops), units.intensity(item.intensity)],
             }
             for item in found

@@ -89,10 +89,10 @@ class Wall(Plate):
             "softmax_intensity": units.intensity(softmax.intensity),
             "softmax_ridge": units.intensity(softmax.ridge(gpu, problem.dtype)),
             "softmax_verdict": words["softmax_below" if softmax in waits else "softmax_above"],
-            "slowest": slowest.does,
+            "slowest": self.said(slowest.does),
             "waiting": len(waits),
             "passes": len(found),
-            "rate_note": gpu.rate(problem.dtype).note or "",
+            "rate_note": self.said(gpu.rate(problem.dtype).note or ""),
             "memory": units.bytes_(gpu.memory),
             "memory_binary": units.binary(gpu.memory),
             "node": units.bytes_(gpu.memory * round_trips.NODE_GPUS),
@@ -103,13 +103,13 @@ class Wall(Plate):
             "sm_kib": units.binary(shared.each),
             "chip_mib": units.binary(shared.total),
             "registers_mib": units.binary(found_levels["registers"].total),
-            "registers_verb": "more than"
-            if found_levels["registers"].total > shared.total
-            else "no more than",
+            "registers_verb": words[
+                "hold_more" if found_levels["registers"].total > shared.total else "hold_no_more"
+            ],
             "node_gain": units.ratio(fits["node"] / max(1, fits["one"])),
             "over_sm": units.ratio(one_score / shared.each),
             "over_chip": units.ratio(one_score / shared.total),
-            "chip_verb": "fits into" if one_score <= shared.total else "is larger than",
+            "chip_verb": words["chip_fits" if one_score <= shared.total else "chip_over"],
             # the kitchen: one multiprocessor's shared memory is a litre
             "litres_strip": units.number(strip / shared.each),
             "litres_score": units.number(one_score / shared.each),
@@ -119,18 +119,19 @@ class Wall(Plate):
             "tub": TUB_LITRES,
             "_": (problem, gpu, found, so_far, fits, words),
         }
-        facts["description"] = picture(found, problem, gpu, words)["spoken"]
+        facts["description"] = picture(found, problem, gpu, words, self.said)["spoken"]
         facts["intensity_text"] = "; ".join(
-            f"{p.does}: {units.intensity(p.intensity)}, ridge {units.intensity(p.ridge(gpu, problem.dtype))}"
+            words["spoken_intensity"].format(
+                step=self.said(p.does),
+                intensity=units.intensity(p.intensity),
+                ridge=units.intensity(p.ridge(gpu, problem.dtype)),
+            )
             for p in found
         )
-        facts["sizes_text"] = (
-            f"The score matrices of a layer of {facts['heads']} heads take {facts['score']} at N = {facts['N']}; "
-            f"they fill one {gpu.name} at N = {facts['N_one']} and {facts['node_gpus']} at N = {facts['N_node']}."
-        )
+        facts["sizes_text"] = words["spoken_sizes"].format(**facts)
         facts["blocks"] = {
             "intensity": self._intensities(found, problem, gpu, words),
-            "hierarchy": levels(gpu, words),
+            "hierarchy": levels(gpu, words, self.said),
         }
         return facts
 
@@ -151,8 +152,7 @@ class Wall(Plate):
             ),
         ]
 
-    @staticmethod
-    def _intensities(found, problem: Problem, gpu: GPU, words: dict) -> str:
+    def _intensities(self, found, problem: Problem, gpu: GPU, words: dict) -> str:
         columns = [("pass", False), ("work", True), ("bytes", True), ("intensity", True), ("ridge", True)]
         columns += [("compute", True), ("memory", True), ("verdict", False)]
         rows = []
@@ -164,7 +164,7 @@ class Wall(Plate):
                 verdict = words["waits_compute"].format(ratio=units.ratio(compute / memory))
             rows.append(
                 [
-                    f'<b style="white-space:nowrap">{item.does}</b>',
+                    f'<b style="white-space:nowrap">{self.said(item.does)}</b>',
                     units.flops(item.flops),
                     units.bytes_(item.bytes),
                     units.intensity(item.intensity),
@@ -272,7 +272,7 @@ class Wall(Plate):
 
     def patch(self, facts: dict) -> None:
         problem, gpu, found, _, fits, words = facts["_"]
-        data = picture(found, problem, gpu, words)
+        data = picture(found, problem, gpu, words, self.said)
         last = len(data["trips"])
         step = last if self.settings.step is None else min(self.settings.step, last)
         self._patching = True
@@ -292,7 +292,7 @@ class Wall(Plate):
         self._intensity.y_range.end = len(found) + 0.8
         self._intensity.x_range.start = min(0.04, min(at) / 6)
         self._intensity.x_range.end = max(2e4, 20 * max(ridges), 20 * max(at))
-        figures.ticks(self._intensity.yaxis[0], rows, [item.does for item in found])
+        figures.ticks(self._intensity.yaxis[0], rows, [self.said(item.does) for item in found])
         for k, (label, ridge) in enumerate(zip(self._intensity_labels, self._ridge_labels, strict=True)):
             label.visible = ridge.visible = k < len(found)
             if k < len(found):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from workshop import hierarchy, units
 from workshop.hardware import GPU
 
 
-def levels(gpu: GPU, words: dict) -> str:
+def levels(gpu: GPU, words: dict, said: Callable[[str], str] = str) -> str:
     """Bars on logarithmic scales for what is known, words for what is not, and the same as a table."""
     found = hierarchy.levels(gpu)
     sizes = [level.total for level in found if level.total]
@@ -34,7 +35,7 @@ def levels(gpu: GPU, words: dict) -> str:
         )
         rate = units.rate_bytes(level.bandwidth) if level.bandwidth else words["rate_unknown"]
         picture.append(
-            f'<li class="{css}"><span class="level">{html.escape(level.name)}</span>'
+            f'<li class="{css}"><span class="level">{html.escape(said(level.name))}</span>'
             f'<span class="measure">{bar(level.total, sizes, size, css)}</span>'
             f'<span class="measure">{bar(level.bandwidth, rates, rate, css)}</span></li>'
         )
@@ -45,20 +46,20 @@ def levels(gpu: GPU, words: dict) -> str:
             each = "–"
         rows.append(
             [
-                level.name,
+                said(level.name),
                 f'<span style="white-space:nowrap">{words["on_chip" if level.on_chip else "off_chip"]}</span>',
                 each,
                 size,
                 rate
                 if level.bandwidth is None or level.slug in ("memory", "host")
                 else f"{rate} {words['whole']}",
-                words.get(f"level_{level.slug}", level.remark),
+                words.get(f"level_{level.slug}", said(level.remark)),
             ]
         )
     head = f'<li class="head"><span></span><span>{words["head_size"]}</span><span>{words["head_rate"]}</span></li>'
     names = ("level", "where", "each", "size", "rate", "remark")
     table = text.table([(words[f"column_{n}"], n in ("size", "rate")) for n in names], rows)
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in gpu.notes)
+    notes = "".join(f"<li>{html.escape(said(note))}</li>" for note in gpu.notes)
     sources = html.escape("; ".join(gpu.sources))
     return (
         f'<ul class="levels">{head}{"".join(picture)}</ul>{table}'
