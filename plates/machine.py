@@ -131,9 +131,12 @@ class Machine(Plate):
         """A list of the counted cases; a choice moves the page's settings to that case."""
         found = provenance.evidence()
         cases = found.cases if found else ()
+        listed: dict[str, int] = {}
+        for k, case in enumerate(cases):  # warps are no setting of the page: of several, the first is shown
+            listed.setdefault(machine_bytes.shape(case, words), k)
         self._pick = pmui.Select(
             label=words["head_cases"],
-            options={machine_bytes.shape(case, words): k for k, case in enumerate(cases)},
+            options=listed,
             size="small",
             max_width=420,
             sizing_mode="stretch_width",

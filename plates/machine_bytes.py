@@ -94,7 +94,7 @@ def table(found: Evidence, chosen: Counted | None, words: Mapping[str, str]) -> 
                 units.count(row.heads),
                 f'<a href="{link(case)}">{units.count(row.N)}</a>',
                 str(row.d),
-                f"{row.Br}×{row.Bc}",
+                words["tile_warps"].format(Br=row.Br, Bc=row.Bc, warps=row.warps),
                 words["mask_on" if row.causal else "mask_off"],
                 units.bytes_(l1.counted),
                 _signed(l1.residual),

@@ -107,8 +107,8 @@ def _fill_bytes(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
     blocks["cases"] = machine_bytes.table(seen.evidence, case, words)
     counters = ("l1-load", "l2", "dram-read", "dram-write")
     same = {name: getattr(case.row, name) for name in ("N", "heads", "d", "causal")}
-    blocks["bytes_from"] = provenance.line(recording.where(metric=set(counters), **same), counters, words)
-    every = recording.where(metric=set(counters), provider="teaching")
+    blocks["bytes_from"] = provenance.line(seen.evidence.where(metric=counters, **same), counters, words)
+    every = seen.evidence.where(metric=counters, provider="teaching")
     blocks["law_from"] = provenance.line(every, (), words)
     missing = seen.evidence.missing
     items = "".join(f"<li>{one}</li>" for one in missing)
@@ -217,8 +217,8 @@ def _fill_sweep(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
     why = f" {words['refusal'].format(tile=f'{refused[0].Br}×{refused[0].Bc}', sentence=why)}" if why else ""
     blocks["sweep_note"] = f'<p class="what"><b>{shape}</b> {provenance.nearest_note(other, words)}{why}</p>'
     metrics = ("time", "shared", "registers", "spills")
-    used = seen.evidence.recording.where(
-        metric=set(metrics), provider="teaching", N=row.N, d=row.d, causal=False, stages=found.stages
+    used = seen.evidence.where(
+        metric=metrics, provider="teaching", N=row.N, d=row.d, causal=False, stages=found.stages
     )
     blocks["sweep_from"] = provenance.line(used, metrics, words)
 
@@ -248,5 +248,5 @@ def _fill_errors(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
     listed = ", ".join(f"{words[f'provider_{p}']} {number(r.p50)}" for p, r in found.rows.items())
     facts["error_text"] = f"{shape} {listed}. {judged}"
     same = {name: getattr(row, name) for name in ("N", "d", "dtype", "causal", "direction")}
-    used = seen.evidence.recording.where(metric="error-max", **same)
+    used = seen.evidence.where(metric="error-max", **same)
     blocks["error_from"] = provenance.line(used, ("error-max",), words)

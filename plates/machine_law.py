@@ -35,6 +35,7 @@ class LawChart:
 
     def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
         self._words = words
+        self._drawn: Evidence | None = None
         self.fig = fig = figures.chart(
             themed, x=(1e6, 1e12), y=(1e6, 1e12), x_label=words["axis_modelled"], y_label=words["axis_counted"],
             x_log=True, y_log=True, height=_HEIGHT, min_border_left=74,
@@ -69,17 +70,19 @@ class LawChart:
         )
 
     def patch(self, found: Evidence | None, chosen: Counted | None) -> None:
-        """Draw every case; ring those of ``chosen``."""
+        """Draw every case, once for a recording; ring those of ``chosen``."""
+        ring = [chosen.level(name) for name in ("L1", "DRAM")] if chosen else []
+        self._ring.data = {"x": [level.modelled for level in ring], "y": [level.counted for level in ring]}
+        if found is self._drawn:
+            return
+        self._drawn = found
         words, points = self._words, {group: [] for group in self.GROUPS}
-        ring = []
         for case in found.cases if found else ():
             for name in ("L1", "DRAM"):
                 level = case.level(name)
                 ok = level.claimed and agrees(level)
                 group = "L1" if name == "L1" and ok else level.model if ok else "unclaimed"
                 points[group].append((level.modelled, level.counted, case, level))
-                if case is chosen:
-                    ring.append((level.modelled, level.counted))
         for group, found_points in points.items():
             self.sources[group].data = {
                 "x": [p[0] for p in found_points],
@@ -91,7 +94,6 @@ class LawChart:
                 ],
                 "off": [machine_bytes.off(level.residual, words) for *_, level in found_points],
             }
-        self._ring.data = {"x": [x for x, _ in ring], "y": [y for _, y in ring]}
         values = [v for group in points.values() for p in group for v in p[:2]]
         low, high = (min(values) / 3, max(values) * 3) if values else (1e6, 1e12)
         for axis, span in ((self.fig.xaxis[0], self.fig.x_range), (self.fig.yaxis[0], self.fig.y_range)):
@@ -119,6 +121,7 @@ class PassesChart:
 
     def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
         self._words = words
+        self._drawn: Evidence | None = None
         self.fig = fig = figures.chart(
             themed, x=(3e6, 3e8), y=(0.8, 24), x_label=words["axis_head"], y_label=words["axis_passes"],
             x_log=True, y_log=True, height=_HEIGHT, min_border_left=58,
@@ -155,7 +158,10 @@ class PassesChart:
         )
 
     def patch(self, found: Evidence | None) -> None:
-        """Draw the cases without a mask whose head the L2 matters for."""
+        """Draw the cases without a mask, once for a recording."""
+        if found is self._drawn:
+            return
+        self._drawn = found
         words = self._words
         cases = [case for case in (found.cases if found else ()) if not case.row.causal]
         groups = {

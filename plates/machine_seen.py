@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from plates import machine_time
 from plates.machine_error import Errors, errors
@@ -11,6 +13,7 @@ from plates.settings import Settings
 from workshop.hardware import GPU, GPUS
 from workshop.kernels.identify import known_gpu
 from workshop.problem import Problem
+from workshop.recordings.curves import Curve, ceilings, curves
 from workshop.recordings.evidence import Counted, Evidence
 from workshop.recordings.nearest import nearest
 from workshop.recordings.sweep import Sweep, sweep, swept_heads
@@ -45,18 +48,15 @@ def wanted(s: Settings) -> dict:
 
 def look(found: Evidence, s: Settings, direction: str) -> Seen:
     """Gather ``Seen``. ``direction``: a key of ``DIRECTIONS``."""
-    recording, shape = found.recording, wanted(s)
-    gpu = GPUS[known_gpu(recording.rows[0].gpu) or "h200-sxm"]
+    shape, passes = wanted(s), DIRECTIONS[direction]
+    gpu = GPUS[known_gpu(found.recording.rows[0].gpu) or "h200-sxm"]
     row = nearest([case.row for case in found.cases], shape)
     case = next((case for case in found.cases if case.row is row), None)
-    passes = DIRECTIONS[direction]
-    timed = recording.where(metric="time", direction=passes)
-    curve = nearest(timed.rows, {"d": s.d})
-    d = curve.d if curve else s.d
-    dtype = _format(s.dtype, timed.where(d=d).values("dtype"))
-    heads = swept_heads(recording)
-    swept = sweep(recording, min(heads, key=lambda value: (abs(value - s.d), value))) if heads else None
-    measured = recording.where(metric="error-max", direction=passes).values("dtype")
+    timed = found.where(metric="time", direction=passes)
+    d = _nearest_size(timed.values("d"), s.d)
+    dtype = _format(s.dtype, found.where(metric="time", direction=passes, d=d).values("dtype"))
+    swept = _sweep(found, _nearest_size(_swept_heads(found), s.d))
+    measured = found.where(metric="error-max", direction=passes)
     return Seen(
         evidence=found,
         gpu=gpu,
@@ -64,17 +64,43 @@ def look(found: Evidence, s: Settings, direction: str) -> Seen:
         case=case,
         standard=found.standard(row) if case else None,
         times=machine_time.times(
-            recording, Problem(N=s.N, d=d, H=HEADS, B=1, dtype=dtype, causal=s.causal), s.tile, gpu, passes
+            _curves(found, d, s.causal, passes, dtype),
+            _ceilings(found),
+            Problem(N=s.N, d=d, H=HEADS, B=1, dtype=dtype, causal=s.causal),
+            s.tile,
+            gpu,
+            passes,
         ),
         sweep=swept,
         expected=expected(swept, s.sram, gpu) if swept else None,
         errors=errors(
-            recording,
+            measured,
             {name: shape[name] for name in ("N", "d", "causal", "heads")},
-            dtype=_format(s.dtype, measured),
+            dtype=_format(s.dtype, measured.values("dtype")),
             direction=passes,
         ),
     )
+
+
+# Worked out once for a recording: a slider asks again at every step.
+_ceilings = lru_cache(maxsize=8)(lambda found: ceilings(found.recording))
+_swept_heads = lru_cache(maxsize=8)(lambda found: swept_heads(found.where(provider="teaching")))
+
+
+@lru_cache(maxsize=64)
+def _curves(found: Evidence, d: int, causal: bool, passes: str, dtype: str) -> dict[str, Curve]:
+    timed = found.where(metric="time", direction=passes, d=d)
+    return curves(timed, d=d, causal=causal, direction=passes, dtype=dtype)
+
+
+@lru_cache(maxsize=16)
+def _sweep(found: Evidence, d: int) -> Sweep | None:
+    return sweep(found.recording, d)
+
+
+def _nearest_size(there: Iterable[int], d: int) -> int:
+    """The recorded head size nearest to d; d itself where none is."""
+    return min(there, key=lambda value: (abs(value - d), value), default=d)
 
 
 def _format(asked: str, there: list[str]) -> str:

@@ -138,6 +138,7 @@ class Sweeps:
 
     def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
         self._words = words
+        self._drawn: tuple | None = None
         self._mapper = LogColorMapper(palette=Cividis256, low=1e13, high=1e15)
         self.measured = _Map(themed, words, words["map_measured"], self._mapper)
         self.model = _Map(themed, words, words["map_model"], self._mapper)
@@ -152,6 +153,9 @@ class Sweeps:
             for grid in (self.measured, self.model):
                 grid.patch(None, [], [], {})
             return
+        if self._drawn is not None and self._drawn[0] is found and self._drawn[1:] == (model, yours):
+            return
+        self._drawn = (found, model, yours)
         words = self._words
         rates = [c.rate for c in found.cells.values() if c.rate] + list(model.rate.values())
         self._mapper.update(low=min(rates), high=max(rates))

@@ -14,8 +14,8 @@ from workshop import units
 from workshop.hardware import GPU
 from workshop.kernels.identify import remarks
 from workshop.problem import Problem, Tile
-from workshop.recordings import PROVIDERS, Recording
-from workshop.recordings.curves import Ceilings, Curve, case_of, ceilings, curves, modelled, rate, roof
+from workshop.recordings import PROVIDERS
+from workshop.recordings.curves import Ceilings, Curve, case_of, modelled, rate, roof
 
 ROLE = {
     "standard": "standard",
@@ -62,12 +62,12 @@ class Times:
         return own + [row for curve in self.curves.values() for row in curve.rows]
 
 
-def times(recording: Recording, problem: Problem, tile: Tile, gpu: GPU, direction: str) -> Times:
-    """Gather ``Times``. ``problem``: d, mask and number format of a recorded curve; 32 heads, one sequence."""
-    found = curves(recording, d=problem.d, causal=problem.causal, direction=direction, dtype=problem.dtype)
+def times(
+    found: dict[str, Curve], own: Ceilings, problem: Problem, tile: Tile, gpu: GPU, direction: str
+) -> Times:
+    """Put the models beside recorded curves. ``problem``: their d, mask, number format and heads, one sequence."""
     Ns = np.array([FIRST << k for k in range(9)], dtype=np.int64)
     seconds, rates = modelled(problem, tile, gpu, direction, Ns)
-    own = ceilings(recording)
     return Times(
         found, own, Ns, seconds, rates, roof(own, "standard", problem, direction, Ns),
         gpu.rate(problem.dtype).flops, problem, gpu,
@@ -117,6 +117,7 @@ class _Lines:
         self, themed: Themed, words: Mapping[str, str], y_log: bool, y: tuple, y_label: str, last: int
     ) -> None:
         self._words, self._log, self._last = words, y_log, last
+        self._drawn: tuple | None = None
         self.fig = fig = figures.chart(
             themed, x=(FIRST / 1.25, last), y=y, x_label=words["axis_N"], y_label=y_label, x_log=True, y_log=y_log,
             height=_HEIGHT, min_border_left=70,
@@ -159,6 +160,13 @@ class _Lines:
         return figures.label(
             themed, self.fig, name, role, bold=True, x_offset=10, text_baseline="middle", text_font_size=14
         )
+
+    def _changed(self, shown: Times) -> bool:
+        """Whether another picture is due; N alone moves nothing."""
+        now = (shown.curves, shown.model_seconds.tobytes())
+        same = self._drawn is not None and self._drawn[0] is now[0] and self._drawn[1] == now[1]
+        self._drawn = now
+        return not same
 
     def patch(
         self, curves_: Mapping[str, tuple], model: tuple, low: float, high: float, more: Mapping | None = None
@@ -243,6 +251,8 @@ class RateChart(_Lines):
 
     def show(self, shown: Times) -> None:
         """Draw rates."""
+        if not self._changed(shown):
+            return
         top = max(shown.peak, max((c.fast.max() for c in shown.curves.values()), default=0)) * 1.12
         found = {p: (c, c.rate, c.slow, c.fast) for p, c in shown.curves.items()}
         standing = shown.roof_standard
@@ -275,6 +285,8 @@ class SecondsChart(_Lines):
 
     def show(self, shown: Times) -> None:
         """Draw seconds."""
+        if not self._changed(shown):
+            return
         found = {}
         for provider, curve in shown.curves.items():
             rows = tuple(r for r in curve.rows if r.heads == shown.problem.heads and r.N <= _LAST_SECONDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from workshop.masks import ceil_div
 from workshop.problem import Problem, Tile
@@ -71,11 +71,15 @@ class Counted:
         return wave_passes(self.query_blocks, self.resident, heads) / heads
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # by identity, so that what is worked out for it can be remembered
 class Evidence:
     """A recording's counters, worked out once."""
 
     recording: Recording
+
+    def where(self, **conditions) -> Recording:
+        """`Recording.where`, remembered: pages ask the same at every move of a slider. Several values as a tuple."""
+        return _where(self, tuple(sorted(conditions.items())))
 
     @cached_property
     def cases(self) -> tuple[Counted, ...]:
@@ -105,10 +109,8 @@ class Evidence:
         """
         names = ("dtype", "batch", "heads", "kv_heads", "N", "d", "causal")
         same = {name: getattr(like, name) for name in names}
-        both = [
-            self.recording.get(provider="standard", direction="forward", metric=metric, **same)
-            for metric in ("dram-read", "dram-write")
-        ]
+        counted = self.where(provider="standard", direction="forward", metric=("dram-read", "dram-write"))
+        both = [counted.get(metric=metric, **same) for metric in ("dram-read", "dram-write")]
         if None in both:
             return None
         problem = Problem(
@@ -120,5 +122,11 @@ class Evidence:
     def dram(self, row: Row) -> float | None:
         """Bytes counted through DRAM, read and written, of the case of any row; None where not counted."""
         case = {name: getattr(row, name) for name in CASE_COLUMNS}
-        found = [self.recording.get(**case, metric=metric) for metric in ("dram-read", "dram-write")]
+        counted = self.where(metric=("dram-read", "dram-write"))
+        found = [counted.get(**case, metric=metric) for metric in ("dram-read", "dram-write")]
         return None if None in found else sum(one.p50 for one in found)
+
+
+@lru_cache(maxsize=512)
+def _where(found: Evidence, conditions: tuple) -> Recording:
+    return found.recording.where(**dict(conditions))
