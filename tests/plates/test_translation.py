@@ -1,0 +1,147 @@
+"""The Chinese translation: complete, with the same facts, links and labels, and English where it lacks something."""
+
+from __future__ import annotations
+
+import re
+
+import jinja2
+import jinja2.meta
+import pytest
+
+from plates import quiz_questions, terms, text
+from plates.registry import PLATES
+from plates.shell import Atlas
+
+FILES = sorted(path.stem for path in text.PROSE.glob("*.md"))
+# what a translation may add: English keeps a plate's name and scope in its class, and its narration in the models
+MORE = {"name", "scope", "sentences"}
+# sections of code, names and numbers, in which there is little to translate
+FEW_WORDS = {"title", "language", "control_gpu", "control_sram"}
+LABELS = ("words", "lab_words", "kinds", "ledger", "typing", "cells")
+_CJK = re.compile(r"[\u3400-\u9fff]")
+_environment = jinja2.Environment()
+
+
+def english(name: str) -> dict[str, str]:
+    """Return the sections of the English file alone."""
+    return text._sections(text.PROSE / f"{name}.md")
+
+
+def chinese(name: str) -> dict[str, str]:
+    """Return the sections of the Chinese file alone, nothing filled in from English."""
+    return text._sections(text.PROSE / "zh" / f"{name}.md")
+
+
+def named(source: str) -> set[str]:
+    """Return the facts that a section names."""
+    return jinja2.meta.find_undeclared_variables(_environment.parse(source))
+
+
+def pairs(source: str) -> dict[str, str]:
+    """Return the labels of a section."""
+    return dict(line.split(": ", 1) for line in source.splitlines() if ": " in line)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_section_is_translated(name):
+    ours, theirs = chinese(name), english(name)
+    assert set(theirs) <= set(ours), f"missing: {set(theirs) - set(ours)}"
+    assert set(ours) - set(theirs) <= MORE, f"of no English section: {set(ours) - set(theirs) - MORE}"
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "glossary"])
+def test_sections_name_the_same_facts_and_lead_to_the_same_places(name):
+    ours = chinese(name)
+    for key, source in english(name).items():
+        assert named(ours[key]) == named(source), f"{name}, ## {key}"
+        links = [sorted(re.findall(r"\]\((\?[^)]*)\)", body)) for body in (ours[key], source)]
+        assert links[0] == links[1], f"{name}, ## {key}"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_labels_have_the_same_keys_and_fields(name):
+    ours = chinese(name)
+    for key, source in english(name).items():
+        if key not in LABELS:
+            continue
+        found, wanted = pairs(ours[key]), pairs(source)
+        assert set(found) == set(wanted), f"{name}, ## {key}: {set(found) ^ set(wanted)}"
+        for label, words in wanted.items():
+            fields = [set(re.findall(r"\{\w*\}", one)) for one in (found[label], words)]
+            assert fields[0] == fields[1], f"{name}, ## {key}, {label}"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_section_was_left_in_english(name):
+    for key, body in chinese(name).items():
+        if not body or key in FEW_WORDS or key in ("name", "sources"):
+            continue
+        bare = re.sub(
+            r"\{[{%].*?[}%]\}|\$.*?\$|\]\(.*?\)|`.*?`|<.*?>|^\w[\w-]*: ", "", body, flags=re.S | re.M
+        )
+        share = len(_CJK.findall(bare)) / max(1, len(re.findall(r"[A-Za-z]{3,}", bare)))
+        assert share > 1.5, f"{name}, ## {key}: {share:.1f} characters for each Latin word"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_emphasis_is_not_left_as_asterisks(name):
+    # between Chinese characters Markdown sees no emphasis where a mark of punctuation stands just inside it
+    for key, body in chinese(name).items():
+        if key not in LABELS:
+            html = text.markdown(re.sub(r"\{%.*?%\}|\{\{.*?\}\}", "1", body))
+            assert "*" not in re.sub(r"<[^>]*>", "", html), f"{name}, ## {key}"
+
+
+def test_quiz_and_glossary_keep_their_keys():
+    ours, theirs = chinese("quiz"), english("quiz")
+    for key, source in theirs.items():
+        if key:
+            wanted, found = quiz_questions.parse(source), quiz_questions.parse(ours[key])
+            assert list(found.choices) == list(wanted.choices), key
+            for choice, parts in wanted.choices.items():
+                assert [bool(p) for p in found.choices[choice]] == [bool(p) for p in parts], (key, choice)
+    assert {k: t.plate for k, t in terms.terms("zh").items()} == {
+        k: t.plate for k, t in terms.terms().items()
+    }
+
+
+def test_a_plates_terms_lead_to_the_glossary():
+    for plate in PLATES:
+        bold = re.findall(r"\*\*([^*]+)\*\*", chinese(plate.slug)["terms"])
+        known = [word for word in bold if word.casefold() in terms.spellings("zh")]
+        assert len(known) >= 0.7 * len(bold), f"{plate.slug}: {set(bold) - set(known)}"
+
+
+@pytest.mark.parametrize("plate", PLATES, ids=lambda p: p.slug)
+def test_every_plate_is_built_in_chinese(plate):
+    atlas = Atlas(PLATES, f"?plate={plate.slug}&lang=zh")
+    shown = atlas.plates[plate.slug]
+    head = shown._texts["_head"].object
+    assert chinese(plate.slug)["scope"] in head and plate.scope not in head
+    assert _CJK.search(shown._texts["_readouts"].object)
+    assert atlas.search().endswith("lang=zh") and "lang" not in atlas.search("en")
+
+
+def test_what_a_language_lacks_is_english(tmp_path, monkeypatch):
+    (tmp_path / "zh").mkdir()
+    (tmp_path / "one.md").write_text("# Claim\n\n## why\nBecause.\n\n## words\na: first\nb: second\n")
+    (tmp_path / "two.md").write_text("# Other\n")
+    (tmp_path / "zh" / "one.md").write_text("# 论点\n\n## words\na: 一\n")
+    monkeypatch.setattr(text, "PROSE", tmp_path)
+    for cached in (text.sections, text.labels, text._phrases, text.phrase):
+        cached.cache_clear()
+    try:
+        assert text.sections("one", "zh") == {"": "# 论点", "why": "Because.", "words": "a: 一"}
+        assert text.labels("one", "zh") == {"a": "一", "b": "second"}
+        assert text.sections("two", "zh") == {"": "# Other"}
+        assert text.phrase("A sentence.", "zh") == "A sentence."
+    finally:
+        for cached in (text.sections, text.labels, text._phrases, text.phrase):
+            cached.cache_clear()
+
+
+def test_sentences_of_models_are_looked_up_with_their_numbers():
+    first = "The headline layer with 512 tokens: the gain shrinks, because Q, K, V and O themselves weigh in."
+    assert "1,024 个词元" in text.phrase(first.replace("512", "1,024"), "zh")
+    assert text.phrase(first) == first
+    assert text.kind("model", lang="zh").endswith(">模型</span>")
