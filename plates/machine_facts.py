@@ -18,8 +18,8 @@ _BLOCKS = (
     "error_note error_from replay missing"
 ).split()
 _FACTS = (
-    "gpu l2 sms matmul copy cases agree_l1 agree_dram claimed unclaimed worst_l1 broken waves_example edge_low "
-    "edge_high bytes_text law_text passes_text rate_text seconds_text sweep_text error_text sweep_N sweep_d "
+    "gpu l2 sms matmul copy cases agree_l1 agree_dram claimed unclaimed worst_l1 broken waves_example out_of_step "
+    "edge_low edge_high bytes_text law_text passes_text rate_text seconds_text sweep_text error_text sweep_N sweep_d "
     "refused_count spilled_count tiles_count curve_heads fastest fastest_rate fastest_spill d direction mask dtype"
 ).split()
 
@@ -88,6 +88,7 @@ def _fill_bytes(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
         "unclaimed": len(cases) - len(claimed),
         "broken": _broken(bad, words),
         "waves_example": _several(example, words),
+        "out_of_step": _out_of_step(cases, words),
     }
     l2 = recording.device.get("l2_bytes", 0)
     facts["edge_low"] = units.bytes_(COMPULSORY_UP_TO * l2)
@@ -134,6 +135,15 @@ def _broken(bad: list[Counted], words: dict) -> str:
         for c in bad
     ]
     return words["some_broken"].format(count=len(bad), cases="; ".join(items))
+
+
+def _out_of_step(cases: tuple[Counted, ...], words: dict) -> str:
+    levels = [(c, c.level("DRAM")) for c in cases if c.out_of_step and not c.level("DRAM").claimed]
+    apart = [(level.counted / level.modelled, c) for c, level in levels if level.model == "waves"]
+    if not apart:
+        return words["none_out_of_step"]
+    most, case = max(apart, key=lambda pair: pair[0])
+    return words["out_of_step"].format(most=units.ratio(most), shape=machine_bytes.shape(case, words))
 
 
 def _several(case: Counted | None, words: dict) -> str:

@@ -114,10 +114,16 @@ class LawChart:
             label.text = f"{mark} {self._words[f'law_{group}'].format(count=len(points[group]))}"
 
 
+def _apart(case: Counted) -> bool:
+    """Past the cache's edge with more blocks on a multiprocessor than keep in step."""
+    level = case.level("DRAM")
+    return case.out_of_step and level.model == "waves" and not level.claimed
+
+
 class PassesChart:
     """How often K and V of a head came from DRAM, against their size: once while they fit the L2, then once a wave."""
 
-    GROUPS = ("one", "many")
+    GROUPS = ("one", "many", "apart")
 
     def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
         self._words = words
@@ -126,7 +132,6 @@ class PassesChart:
             themed, x=(3e6, 3e8), y=(0.8, 24), x_label=words["axis_head"], y_label=words["axis_passes"],
             x_log=True, y_log=True, height=_HEIGHT, min_border_left=58,
         )  # fmt: skip
-        figures.ticks(fig.yaxis[0], [1, 2, 4, 8, 16], units.number)
         self._edges = []
         for _ in range(2):
             edge = Span(location=1e7, dimension="height", line_dash="dotted", line_width=1.5)
@@ -137,9 +142,10 @@ class PassesChart:
         mark = fig.scatter("x", "y", source=self._models, marker="dash", size=26, line_width=3)
         themed.colour(mark.glyph, line_color="flash")
         self.sources, dots = {}, []
-        for group, role in (("one", "ink"), ("many", "over")):
+        marks = {"one": "circle", "many": "circle", "apart": "triangle"}
+        for group, role in (("one", "ink"), ("many", "over"), ("apart", "standard")):
             source = ColumnDataSource({"x": [], "y": [], "shape": [], "said": []})
-            dot = fig.scatter("x", "y", source=source, size=11, line_width=2)
+            dot = fig.scatter("x", "y", source=source, size=11, line_width=2, marker=marks[group])
             themed.colour(dot.glyph, fill_color="ink" if group == "one" else "paper", line_color=role)
             self.sources[group] = source
             dots.append(dot)
@@ -151,7 +157,12 @@ class PassesChart:
         self._waves = label(themed, fig, words["zone_waves"], "flash", bold=True, text_font_size=14)
         self._key = [
             label(themed, fig, f"{mark} {words[f'key_{name}']}", role, text_font_size=14)
-            for mark, name, role in (("●", "one", "ink"), ("○", "many", "over"), ("—", "model", "flash"))
+            for mark, name, role in (
+                ("●", "one", "ink"),
+                ("○", "many", "over"),
+                ("△", "apart", "standard"),
+                ("—", "model", "flash"),
+            )
         ]
         figures.hover(
             fig, dots, '<div style="font:14px system-ui;padding:2px 4px"><b>@shape</b><br>@said</div>'
@@ -165,8 +176,9 @@ class PassesChart:
         words = self._words
         cases = [case for case in (found.cases if found else ()) if not case.row.causal]
         groups = {
-            "one": [c for c in cases if c.problem.heads == 1],
-            "many": [c for c in cases if c.problem.heads > 1],
+            "one": [c for c in cases if c.problem.heads == 1 and not _apart(c)],
+            "many": [c for c in cases if c.problem.heads > 1 and not _apart(c)],
+            "apart": [c for c in cases if _apart(c)],
         }
         for group, members in groups.items():
             self.sources[group].data = {
@@ -195,6 +207,7 @@ class PassesChart:
         self.fig.x_range.update(start=low, end=high)
         most = max([c.passes for c in cases] + [16.0])
         self.fig.y_range.update(start=0.8, end=most * 2.6)
+        figures.ticks(self.fig.yaxis[0], [2.0**k for k in range(12) if 2**k <= most * 1.1], units.number)
         figures.ticks(
             self.fig.xaxis[0],
             [v for v in (1e6, 3e6, 1e7, 3e7, 1e8, 3e8, 1e9) if low <= v <= high],

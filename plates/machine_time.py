@@ -157,9 +157,11 @@ class _Lines:
         )
 
     def _label(self, themed: Themed, name: str, role: str):
-        return figures.label(
-            themed, self.fig, name, role, bold=True, x_offset=10, text_baseline="middle", text_font_size=14
-        )
+        item = figures.label(
+            themed, self.fig, name, role, bold=True, x_offset=10, text_baseline="middle", text_font_size=14,
+            background_fill_alpha=0.85, padding=1,
+        )  # fmt: skip
+        return themed.colour(item, background_fill_color="paper")
 
     def _changed(self, shown: Times) -> bool:
         """Whether another picture is due; N alone moves nothing."""

@@ -179,11 +179,24 @@ def test_golden_readings_of_k_and_v(full, N, Br, H, expected):
 
 def test_readings_are_drawn_where_they_were_counted(shown, full):
     plate = shown().plates["machine"]
-    for group, wanted in (("one", lambda c: c.problem.heads == 1), ("many", lambda c: c.problem.heads > 1)):
-        cases = [c for c in full.cases if wanted(c) and not c.row.causal]
-        data = plate._passes.sources[group].data
-        assert list(data["y"]) == [c.passes for c in cases]
-        assert list(data["x"]) == [2 * c.row.N * c.row.d * 2 for c in cases]
+    drawn = {group: plate._passes.sources[group].data for group in ("one", "many", "apart")}
+    assert all(len(data["x"]) for data in drawn.values())
+    points = sorted(p for data in drawn.values() for p in zip(data["x"], data["y"], strict=True))
+    assert points == sorted((2 * c.row.N * c.row.d * 2, c.passes) for c in full.cases if not c.row.causal)
+    for shape in drawn["many"]["shape"]:
+        assert "one head" not in shape
+    assert max(drawn["apart"]["y"]) > 100, "an H200 read K and V 158 times where waves says 13"
+
+
+def test_where_blocks_fall_out_of_step_is_said(shown, full):
+    off = [
+        (c.level("DRAM").counted / c.level("DRAM").modelled, c.row.Br)
+        for c in full.cases
+        if c.per_sm > 3 and c.level("DRAM").model == "waves" and not c.row.causal
+    ]
+    most, Br = max(off)
+    page = html(shown())
+    assert f"up to {units.ratio(most)} what waves says" in page and f"{Br}×64)" in page
 
 
 def test_what_breaks_is_said(shown, full):
@@ -193,7 +206,12 @@ def test_what_breaks_is_said(shown, full):
     assert f"{len(claimed) - len(bad)} of them are within 10 %" in page
     for case in bad:
         assert f"{units.percent(abs(case.level('DRAM').residual))}".split(" ")[0][:3] in page
-    assert "Several long heads" in page and "The edge of the cache" in page and "Causal long heads" in page
+    assert (
+        "Four honest limits" in page
+        and "Several long heads" in page
+        and "The edge of the cache" in page
+        and "Causal long heads" in page
+    )
 
 
 # Times ----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from workshop.problem import Problem, Tile
 from workshop.traffic import ledger
 
 from . import CASE_COLUMNS, Recording, Row
-from .boundaries import BARS, Boundary, boundaries, counted_cases, resident_blocks, wave_passes
+from .boundaries import BARS, IN_STEP, Boundary, boundaries, counted_cases, resident_blocks, wave_passes
 
 
 def agrees(boundary: Boundary) -> bool | None:
@@ -23,11 +23,12 @@ def agrees(boundary: Boundary) -> bool | None:
 @dataclass(frozen=True)
 class Counted:
     """One case of the teaching kernel whose bytes were counted. levels: L1, L2, DRAM. resident: blocks that the
-    whole GPU holds at once."""
+    whole GPU holds at once, and per_sm: one multiprocessor."""
 
     row: Row
     levels: tuple[Boundary, ...]
     resident: int
+    per_sm: int
 
     def level(self, name: str) -> Boundary:
         """The boundary "L1", "L2" or "DRAM". Raises ValueError for another name."""
@@ -52,6 +53,11 @@ class Counted:
     def query_blocks(self) -> int:
         """Tr: Q blocks of a head."""
         return ceil_div(self.row.N, self.row.Br)
+
+    @property
+    def out_of_step(self) -> bool:
+        """Whether so many blocks share a multiprocessor that a wave need not read K and V together."""
+        return self.per_sm > IN_STEP
 
     @property
     def passes(self) -> float:
@@ -96,9 +102,9 @@ class Evidence:
         found, missing = [], []
         for row in counted_cases(self.recording):
             try:
-                found.append(
-                    Counted(row, boundaries(self.recording, row), resident_blocks(self.recording, row))
-                )
+                resident = resident_blocks(self.recording, row)
+                per_sm = resident // self.recording.device["sms"]
+                found.append(Counted(row, boundaries(self.recording, row), resident, per_sm))
             except (ValueError, KeyError) as error:
                 missing.append(f"N={row.N:,}, {row.heads} heads, d={row.d}, {row.Br}x{row.Bc}: {error}")
         return tuple(found), tuple(missing)
