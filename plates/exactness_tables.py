@@ -8,12 +8,13 @@ from collections.abc import Mapping
 
 from plates import text
 from workshop import units
-from workshop.breakage import LONG, LONG_KEYS, Outcome
+from workshop.breakage import LONG_KEYS, Outcome
 from workshop.last_bits import Bits, Written
 from workshop.number_formats import FORMATS
 from workshop.precision import FACTOR, Comparison
 
 _ERROR = 2  # digits of an error that say anything
+_DIGITS = {"float64": 17, "float32": 9, "fp16": 5, "bf16": 4}  # enough to tell neighbours apart
 
 
 class Tables:
@@ -48,7 +49,9 @@ class Tables:
 
         value, said, role = self._rule(found)
         label = self.words["readout_rule"]
-        if found.fits and not found.yardstick and found.full:
+        if found.fits and not found.yardstick and found.limit > FACTOR * found.full:
+            label = self.words["readout_floor"]
+        elif found.fits and not found.yardstick:
             label = self.words["readout_ratio"].format(
                 ratio=units.ratio(found.tiled / found.full), factor=FACTOR
             )
@@ -134,10 +137,12 @@ class Tables:
             f"<th class=n>{self.words['column_elements']}</th></tr>"
         )
         lines = "".join(self._line(way) for way in found.written)
-        said = self.words["of_bits"].format(row=found.row + 1, column=found.column + 1)
+        said = self.words["of_bits" if found.differing else "of_bits_same"].format(
+            row=found.row + 1, column=found.column + 1
+        )
         return (
             f'{text.readouts([share])}<p class="quiet">{said}</p>'
-            f'<table class="bits"><thead>{head}</thead><tbody>{lines}</tbody></table>'
+            f'<table class="bits {fmt.name}"><thead>{head}</thead><tbody>{lines}</tbody></table>'
         )
 
     def _line(self, way: Written) -> str:
@@ -155,7 +160,8 @@ class Tables:
         said = self.words["bits_said"].format(n=marked)
         return (
             f"<tr{css}><th scope=row>{html.escape(name)}<span class=sr-only> {said}</span></th>{cells}"
-            f"<td class=n>{units.number(way.value, 6)}</td><td class=n>{units.count(way.elements)}</td></tr>"
+            f"<td class=n>{units.number(way.value, _DIGITS[self.small.labFormat])}</td>"
+            f'<td class=n data-label="{self.words["column_elements"]}">{units.count(way.elements)}</td></tr>'
         )
 
     def verdict(self, found: Outcome) -> str:
@@ -209,29 +215,27 @@ class Tables:
 
     def breaks(self, found: tuple[Outcome, ...]) -> str:
         """The mistake on every pattern: when it first goes wrong, what is wrong at the end."""
-        names = ("pattern", "first", "nan", "inf", "wrong", "error", "sound")
-        numbers = ("nan", "inf", "wrong", "error", "sound")
-        columns = [(self.words[f"column_{name}"], name in numbers) for name in names]
+        kinds = [name for name in ("nan", "inf") if any(getattr(item, name) for item in found)]
+        numbers = ["wrong", *kinds, "error", "sound"]
+        columns = [(self.words[f"column_{name}"], name in numbers) for name in ("pattern", "first", *numbers)]
         rows = []
         for item in found:
-            name = self.words[f"pattern_{item.pattern}"]
-            if item.pattern == LONG:
-                name = name.format(keys=units.count(LONG_KEYS))
+            name = self.words[f"pattern_{item.pattern}"].format(keys=units.count(LONG_KEYS))
             if not item.fits:
                 outside = self.words["outside"].format(format=self.words[f"format_{self.small.labFormat}"])
                 rows.append([name, outside, *["–"] * len(numbers)])
                 continue
-            first = self.words["never"]
-            if item.first is not None:
-                said = {"tile": item.first + 1, "tiles": item.visits}
-                said |= {"first": item.keys[0] + 1, "last": item.keys[1]}
-                first = self.words["at_tile"].format(**said)
-                if item.healed:
-                    first += self.words["heals"]
-            counts = [units.count(n) if n else "–" for n in (item.nan, item.inf)]
-            wrong = self._of(item.wrong, item.count)
-            error = "–" if math.isnan(item.error) else units.number(item.error, _ERROR)
-            mark = [f'<b class="bad">{x}</b>' if n else x for x, n in zip(
-                [*counts, wrong], (item.nan, item.inf, item.wrong), strict=True)]  # fmt: skip
-            rows.append([name, first, *mark, error, units.number(item.sound, _ERROR)])
-        return text.table(columns, rows, chosen=self._patterns.index(self.small.pattern))
+            wrong = self._of(item.bad, item.count)
+            cells = [f'<b class="bad">{wrong}</b>' if item.bad else wrong]
+            cells += [units.count(getattr(item, kind)) for kind in kinds]
+            cells.append("–" if math.isnan(item.error) else units.number(item.error, _ERROR))
+            rows.append([name, self._first(item), *cells, units.number(item.sound, _ERROR)])
+        table = text.table(columns, rows, chosen=self._patterns.index(self.small.pattern))
+        return f'<div class="breaks">{table}</div>'
+
+    def _first(self, item: Outcome) -> str:
+        """Where it first goes wrong, and whether that heals."""
+        if item.first is None:
+            return self.words["never"]
+        said = {"tile": item.first + 1, "tiles": item.visits, "first": item.keys[0] + 1, "last": item.keys[1]}
+        return self.words["at_tile"].format(**said) + (self.words["heals"] if item.healed else "")
