@@ -10,6 +10,7 @@ import panel_material_ui as pmui
 import param
 
 from plates.links import convert
+from plates.text import labels
 from workshop import units
 
 ROUND = {
@@ -100,8 +101,10 @@ class NumberControl(pn.viewable.Viewer):
         symbol: str,
         meaning: str,
         values: list[int] | None = None,
+        lang: str = "en",
     ) -> None:
         super().__init__()
+        self._words = labels("page", lang, "typing")
         self._owner, self._name = owner, name
         low, high = owner.param[name].bounds
         self._round = [v for v in (values or ROUND[name]) if low <= v <= high]
@@ -118,7 +121,7 @@ class NumberControl(pn.viewable.Viewer):
             sizing_mode="stretch_width",
         )
         self._box = pmui.TextInput(
-            label=f"{spoken}: type a value",
+            label=self._words["label"].format(spoken=spoken),
             value=units.count(value),
             size="small",
             sx=_BOX,
@@ -166,9 +169,11 @@ class NumberControl(pn.viewable.Viewer):
         value, note = convert(self._owner, self._name, event.new)
         low, high = self._owner.param[self._name].bounds
         if value is None:
-            note = f"{units.count(low)} to {units.count(high)}, a whole number"
+            note = self._words["range"].format(low=units.count(low), high=units.count(high))
         elif note:
-            note = f"{units.count(low)} to {units.count(high)}: set to {units.count(value)}"
+            note = self._words["clamped"].format(
+                low=units.count(low), high=units.count(high), value=units.count(value)
+            )
         if value is not None and value != now:
             setattr(self._owner, self._name, value)
         self._box.param.update(

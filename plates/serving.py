@@ -299,7 +299,9 @@ class Serving(Plate):
     def _number(self, name: str, words: dict, values: list[int]) -> pn.Column:
         symbol, _, meaning = words[f"control_{name}"].partition("|")
         return pn.Column(
-            controls.NumberControl(self.local, name, symbol, meaning, values), width=300, margin=(0, 18, 0, 0)
+            controls.NumberControl(self.local, name, symbol, meaning, values, self.settings.lang),
+            width=300,
+            margin=(0, 18, 0, 0),
         )
 
     def _intensities(self, words: dict):

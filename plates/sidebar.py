@@ -40,7 +40,9 @@ class Sidebar:
         self._controls: dict[str, object] = {}
         for name in ("N", "d", "H", "B", "Br", "Bc", "sram", "bandwidth", "tflops"):
             symbol, _, meaning = words[f"control_{name}"].partition("|")
-            self._controls[name] = NumberControl(settings, name, symbol, meaning).__panel__()
+            self._controls[name] = NumberControl(
+                settings, name, symbol, meaning, lang=settings.lang
+            ).__panel__()
         gpus = {gpu.name: slug for slug, gpu in hardware.GPUS.items()}
         self._controls["gpu"] = choice(
             settings, "gpu", words["control_gpu"], {**gpus, words["custom_gpu"]: "custom"}

@@ -242,7 +242,7 @@ class Softmax(Plate):
             symbol, _, meaning = words[f"control_{name}"].partition("|")
             numbers.append(
                 pn.Column(
-                    controls.NumberControl(self.local, name, symbol, meaning, values),
+                    controls.NumberControl(self.local, name, symbol, meaning, values, self.settings.lang),
                     width=215,
                     margin=(0, 18, 0, 0),
                 )

@@ -246,7 +246,9 @@ class Sparsity(Plate):
         self._numbers = {}
         for name, values in _ROUND.items():
             symbol, _, meaning = words[f"control_{name}"].partition("|")
-            control = controls.NumberControl(self.local, name, symbol, meaning, sorted(set(values)))
+            control = controls.NumberControl(
+                self.local, name, symbol, meaning, sorted(set(values)), self.settings.lang
+            )
             self._numbers[name] = pn.Column(control, width=300, margin=(0, 22, 0, 0))
         yield controls.options(self.local, "pattern", words["control_pattern"], kinds)
         yield pn.FlexBox(*self._numbers.values(), gap="0 10px", margin=(2, 0, 6, 0))
