@@ -1,0 +1,125 @@
+"""From slider release to the compiler's verdict, and another reader's slider meanwhile: prints, never fails.
+
+    python -m tests.browser.bench_compile_page [--moves 8]
+
+Three numbers: a tile of the shipped table, a tile that has to be compiled (a head size that the table lacks), and
+the readout of a second reader on another plate, moved while the first one's kernel compiles. Times are the browser's
+own: from the key press to the changed element in its DOM.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from tests.browser.bench_latency import _WATCH
+from tests.browser.conftest import FLAGS, ROOT, free_port, serve
+from workshop.kernels.compile_table import stale
+
+_VERDICT = """(before) => {
+  const find = (root) => {
+    for (const e of root.querySelectorAll("*")) {
+      if (e.classList && e.classList.contains("verdict") && e.closest(".compiled")) return e
+      const inner = e.shadowRoot && find(e.shadowRoot)
+      if (inner) return inner
+    }
+  }
+  window.__said = () => { const e = find(document); return e ? e.textContent : "" }
+  window.__answer = (before) => new Promise((done) => {
+    const start = performance.now()
+    const look = () => {
+      const now = window.__said()
+      if (now && now !== before) done(performance.now() - start)
+      else if (performance.now() - start > 60000) done(NaN)
+      else setTimeout(look, 5)
+    }
+    look()
+  })
+}"""
+
+
+def _line(name: str, times: list[float]) -> None:
+    times = sorted(times)
+    p80 = times[min(len(times) - 1, int(len(times) * 0.8))]
+    print(f"{name:<44}{statistics.median(times):>9.0f} ms{p80:>9.0f} ms{times[-1]:>9.0f} ms{len(times):>6}")
+
+
+def main() -> None:
+    """Print a line a case: median, p80 and most."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--moves", type=int, default=8)
+    args = parser.parse_args()
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    folder = Path(tempfile.mkdtemp())
+    port = free_port()
+    # a cache of its own, so that what is compiled is really compiled
+    server = serve(ROOT / "app.py", port, folder / "app.txt", XDG_CACHE_HOME=str(folder / "cache"))
+    url = f"http://localhost:{port}/app"
+    print("the shipped table:", *(stale() or ["complete and current"]))
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+            reader, other = (browser.new_page(viewport={"width": 1400, "height": 1000}) for _ in range(2))
+            reader.goto(f"{url}?plate=tiles&Br=64&Bc=64&d=128")
+            other.goto(f"{url}?plate=traffic")
+            for page in (reader, other):
+                page.wait_for_selector("[data-readout]")
+                page.evaluate(_WATCH)
+            reader.evaluate(_VERDICT)
+            reader.wait_for_selector('[data-readout="compile-shared"]', timeout=90_000)
+            print(f"{'from release to':<44}{'median':>12}{'p80':>12}{'most':>12}{'n':>6}")
+            stops = [128, 32, 64, 16]
+            _line("verdict, tile of the table", [_type(reader, stops[k % 4]) for k in range(args.moves)])
+            slow, moved = [], []
+            for k in range(args.moves):
+                waiting = _start(reader, d=72 + 8 * k)  # head sizes that no line of the table has
+                for move in range(4):
+                    moved.append(_slide(other, "ArrowRight" if move % 2 else "ArrowLeft"))
+                slow.append(waiting.evaluate("(w) => w.done"))
+                reader.wait_for_timeout(300)
+            _line("verdict, tile to compile", slow)
+            _line("another reader's readout meanwhile", moved)
+            browser.close()
+    finally:
+        server.terminate()
+
+
+def _box(page, name: str, value: int) -> None:
+    box = page.get_by_label(f"{name}: type a value").first
+    box.fill(str(value))
+    box.press("Enter")
+
+
+def _type(page, Bc: int) -> float:
+    before = page.evaluate("window.__said()")
+    waiting = page.evaluate_handle("(before) => ({ done: window.__answer(before) })", before)
+    _box(page, "Bc, rows of K, V", Bc)
+    took = waiting.evaluate("(w) => w.done")
+    page.wait_for_timeout(200)
+    return took
+
+
+def _start(page, d: int):
+    before = page.evaluate("window.__said()")
+    _box(page, "d, head size", d)
+    return page.evaluate_handle("(before) => ({ done: window.__answer(before) })", before)
+
+
+def _slide(page, key: str) -> float:
+    page.get_by_role("slider", name="N, tokens").first.focus()
+    before = page.evaluate("window.__text()")
+    waiting = page.evaluate_handle("(before) => ({ done: window.__move(before) })", before)
+    page.keyboard.press(key)
+    took = waiting.evaluate("(w) => w.done")
+    page.wait_for_timeout(120)
+    return took
+
+
+if __name__ == "__main__":
+    main()
