@@ -16,10 +16,12 @@ from plates.session import Session
 from workshop import units
 from workshop.hardware import GPU
 from workshop.kernels import compile_service
+from workshop.kernels.compile_options import Options
+from workshop.kernels.compile_report import Report
 from workshop.kernels.compile_request import Request, request
 from workshop.kernels.compile_sass import MEANINGS
 from workshop.kernels.compile_service import Answer
-from workshop.kernels.compile_verdict import launches, occupancy, sentence
+from workshop.kernels.compile_verdict import launches, occupancy, sentence, suggestions
 from workshop.problem import Problem, Tile
 from workshop.residency import kernel_shared_bytes, padded_head
 
@@ -94,11 +96,17 @@ class CompilePanel:
             self.answer = None
             self._write(f'<div class="compiled"><p class="verdict">{_sentences(wanted.notes)}</p></div>')
             return
+        now, complete = known(wanted)
+        if now is not None:
+            self._shown(wanted, now)
+        if complete:
+            return
         try:
             loop = asyncio.get_running_loop()
-        except RuntimeError:  # no server: what the table knows needs none
-            self.answer = known(wanted)
-            self._write(self._report(self.answer, wanted) if self.answer else "")
+        except RuntimeError:  # no server: nothing is compiled
+            if now is None:
+                self.answer = None
+                self._write("")
             return
         self._task = loop.create_task(self._obtain(wanted))
 
@@ -132,7 +140,7 @@ class CompilePanel:
             task.get_loop().call_soon_threadsafe(task.cancel)
 
     def _pending(self, wanted: Request) -> None:
-        if wanted is self._request:
+        if wanted is self._request and (self.answer is None or self.answer.options != wanted.options):
             spin = f'<div class="head" role="status"><i class="spin"></i> {self._words["compiling"]}</div>'
             old = self._report(self.answer, None) if self.answer else ""
             self._write(
@@ -233,13 +241,31 @@ class CompilePanel:
         )
 
 
-def known(wanted: Request) -> Answer | None:
-    """What the shipped table or the cache knows, at once and without advice; None where they do not."""
-    found = compile_service.shared_service().known(wanted.options)
+def known(wanted: Request) -> tuple[Answer | None, bool]:
+    """What the shipped table or the disk cache answers at once, and whether that is all there is to say.
+
+    A tile that would not launch is answered without delay too; its advice is complete if every tile that the search
+    for advice asks about is known.
+    """
+    service, gpu = compile_service.shared_service(), wanted.gpu
+    found = service.known(wanted.options)
     if found is None:
-        return None
-    gpu = wanted.gpu
-    return Answer(wanted.options, gpu, found, "table", launches(found, gpu), (), sentence(found, gpu), 0.0)
+        return None, False
+    unknown = []
+
+    def ask(options: Options) -> Report | None:
+        report = service.known(options)
+        if report is None:
+            unknown.append(options)
+        return report
+
+    fits = launches(found, gpu)
+    changes = () if fits else suggestions(found, gpu, ask)
+    said = sentence(found, gpu, None if fits or unknown else changes)
+    origin = "table" if compile_service.compile_table.lookup(wanted.options) else "cache"
+    return Answer(
+        wanted.options, gpu, found, origin, fits, () if unknown else changes, said, 0.0
+    ), not unknown
 
 
 def _sentences(notes: tuple[str, ...]) -> str:

@@ -45,9 +45,13 @@ _VERDICT = """(before) => {
 
 
 def _line(name: str, times: list[float]) -> None:
-    times = sorted(times)
+    lost = sum(t != t for t in times)
+    times = sorted(t for t in times if t == t) or [float("nan")]
     p80 = times[min(len(times) - 1, int(len(times) * 0.8))]
-    print(f"{name:<44}{statistics.median(times):>9.0f} ms{p80:>9.0f} ms{times[-1]:>9.0f} ms{len(times):>6}")
+    print(
+        f"{name:<44}{statistics.median(times):>9.0f} ms{p80:>9.0f} ms{times[-1]:>9.0f} ms{len(times):>6}"
+        + (f", {lost} without an answer" if lost else "")
+    )
 
 
 def main() -> None:

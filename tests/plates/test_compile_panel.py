@@ -79,6 +79,20 @@ class Compiler:
         return answer(options, gpu, found, changes)
 
 
+@pytest.fixture(autouse=True)
+def table(monkeypatch):
+    """What the shipped table and the cache know: by default nothing, so that every answer is asked for."""
+    held: dict[Options, Report] = {}
+
+    class Service:
+        def known(self, options):
+            return held.get(options)
+
+    monkeypatch.setattr(compile_panel.compile_service, "shared_service", Service)
+    monkeypatch.setattr(compile_panel.compile_service.compile_table, "lookup", held.get)
+    return held
+
+
 def shown(compiler, tile=(64, 64), gpu=H100, problem=None, wait=0.0, stages="2") -> CompilePanel:
     async def run():
         made = CompilePanel(View(tile_stages=stages), "tile_stages", ask=compiler)
@@ -260,14 +274,46 @@ def test_a_refusal_of_the_compiler_has_no_figures():
     assert "Triton does not build this" in page and "data-readout" not in page
 
 
-def test_without_a_server_only_what_is_known_is_shown(monkeypatch):
-    class Service:
-        def known(self, options):
-            return report(options) if options.Bc == 64 else None
-
-    monkeypatch.setattr(compile_panel.compile_service, "shared_service", Service)
+def test_without_a_server_only_what_is_known_is_shown(table):
+    table[Options(Bc=64)] = report(Options(Bc=64))
     made = CompilePanel(View(), "tile_stages")
     made.show(Problem(d=128), Tile(64, 64), H100)
     assert values(made.html)["compile-launches"] == "yes"
     made.show(Problem(d=128), Tile(64, 128), H100)
     assert made.html == "" and made.answer is None
+
+
+def test_the_table_answers_before_anything_is_asked(table):
+    table[Options(Bc=64)] = report(Options(Bc=64))
+    compiler = Compiler()
+    made = shown(compiler, wait=0.01)
+    assert not compiler.asked and "from the table that ships with this page" in made.html
+
+
+def test_the_table_answers_a_refusal_with_its_advice(table):
+    for Bc, stages in ((256, 2), (128, 2), (256, 1)):
+        options = Options(Bc=Bc, stages=stages)
+        table[options] = report(options)
+    compiler = Compiler()
+    made = shown(compiler, tile=(64, 256), wait=0.01)
+    assert not compiler.asked
+    assert "it would not launch" in made.html and '<a href="?Bc=128">' in made.html
+    assert '<a href="?tile_stages=1">' in made.html
+
+
+def test_advice_that_the_table_lacks_is_looked_for_while_the_verdict_stands(table):
+    table[Options(Bc=256)] = report(Options(Bc=256))
+
+    async def run():
+        compiler = Compiler(delay=0.3)
+        made = CompilePanel(View(), "tile_stages", ask=compiler)
+        made.show(Problem(N=4096, d=128), Tile(64, 256), H100)
+        first = made.html
+        await asyncio.sleep(0.2)
+        waiting = made.html
+        await made._task
+        return first, waiting, made.html
+
+    first, waiting, end = asyncio.run(run())
+    assert "it would not launch" in first and "try" not in first and waiting == first
+    assert '<a href="?Bc=128">' in end
