@@ -51,12 +51,30 @@ def test_in_float64_every_order_is_the_reference(problem, Bc, causal, order):
     np.testing.assert_allclose(standard(rounded), truth, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", LOW)
-@settings(max_examples=150, deadline=None)
+@pytest.mark.parametrize("name", ["fp16", "bf16"])
+@settings(max_examples=200, deadline=None)
 @given(problem=CASES, Bc=st.integers(4, 64), causal=st.booleans(), order=st.sampled_from(ORDERS))
 def test_the_rule_holds_on_random_inputs(name, problem, Bc, causal, order):
     found = compare(Rounded(problem, name, causal=causal), Bc, order=order)
     assert found.fits and found.holds, found
+
+
+@settings(max_examples=150, deadline=None)
+@given(problem=CASES, Bc=st.integers(4, 64), causal=st.booleans(), order=st.sampled_from(ORDERS))
+def test_float32_stays_within_the_bound_of_its_sums(problem, Bc, causal, order):
+    """A sum of n terms errs by at most n unit roundoffs of its terms' sizes: d for a score, N keys for l and for O."""
+    rounded = Rounded(problem, "float32", causal=causal)
+    N, d = rounded.q.shape
+    sizes = float((rounded.scale * (np.abs(rounded.q) @ np.abs(rounded.k).T)).max())
+    bound = 2.0**-24 * np.abs(rounded.v).max() * (2 * (d + 3) * sizes + 4 * (N + 8 * -(-N // Bc)))
+    for output in (standard(rounded), tiled(rounded, Bc, order=order).output):
+        assert rounded.error(output) <= bound
+
+
+def test_in_float32_the_rule_can_fail_without_a_mistake():
+    """Six keys and large scores: standard attention is luckier here, and the comparison says so."""
+    found = compare(Rounded(_inputs(658942, 6, 11, 2.0), "float32"), 4)
+    assert not found.holds and found.tiled < 1e-5
 
 
 @pytest.mark.parametrize("name", FORMATS)
