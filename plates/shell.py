@@ -21,6 +21,7 @@ _BAR_WORDS = ("present", "copy", "copied", "not_copied", "light", "dark", "contr
 _NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 # Updates never take more than half of a session's time, however fast a slider is dragged.
 _SHORTEST_GAP, _LONGEST_GAP = 0.01, 0.15
+_SETTLED = 30  # ms without another choice of plate
 
 
 class Atlas:
@@ -43,6 +44,7 @@ class Atlas:
         self._ready = False
         self._push = False
         self._trouble = ""
+        self._swapping = None
 
         values, notes = self._read(query)
         self._apply(values)
@@ -227,7 +229,7 @@ class Atlas:
                 elif touched:
                     self._update(plate)
             if "plate" in changed:
-                self._show_plate()
+                self._swap()
             if not self._push or self._trouble:
                 self._show_notes([self._trouble] if self._trouble else [])
             self._trouble = ""
@@ -235,6 +237,25 @@ class Atlas:
             self._write(push=False, top=False)
         self._last_end = time.monotonic()
         self._last_took = self._last_end - start
+
+    def _swap(self) -> None:
+        """Show the chosen plate once the reader has settled on it: plates clicked past are never built.
+
+        The swap has a message of its own, in which nothing is folded: two swaps folded into one would leave the
+        browser without the models of the first, to which later changes may refer.
+        """
+        doc = pn.state.curdoc
+        if doc is None or doc.session_context is None:
+            self._show_plate()
+            return
+        if self._swapping is not None:
+            doc.remove_timeout_callback(self._swapping)
+        self._swapping = doc.add_timeout_callback(self._swap_now, _SETTLED)
+
+    def _swap_now(self) -> None:
+        self._swapping = None
+        with pn.io.hold(policy="collect"):
+            self._show_plate()
 
     def _update(self, plate: Plate) -> None:
         try:
@@ -252,7 +273,11 @@ class Atlas:
         plate = self.plates[slug]
         at = list(self.plates).index(slug)
         plate.kicker = self._words["kicker"].format(at=_NUMERALS[at], of=_NUMERALS[len(self.plates) - 1])
-        view = plate.view()
+        try:
+            view = plate.view()
+        except Exception:
+            _log.exception("plate %s could not be built for %s", slug, self.search())
+            view = html_pane(f'<div class="note" role="alert">{self._words["trouble"]}</div>')
         if self._stale[slug]:
             self._stale[slug] = False
             self._update(plate)
