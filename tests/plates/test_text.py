@@ -25,9 +25,18 @@ def test_every_formula_becomes_well_formed_mathml(record):
 
 def test_grouped_digits_are_one_number():
     assert "<mn>272,629,760</mn>" in maths.mathml("272{,}629{,}760")
+    assert "<mn>17,448,304,640</mn>" in maths.mathml("17{,}448{,}304{,}640")
+    assert "<msup><mn>8,192</mn>" in maths.mathml("4 \\cdot 8{,}192^{2}")
+    assert "<mn>0</mn>" in maths.mathml("\\max(0, 115{,}200)"), "a comma between two numbers stays"
     assert "<mn>8,192</mn>" in maths.mathml(
         formulas.FORMULAS["traffic-standard"].substituted(Problem(), Tile())
     )
+
+
+def test_primes_and_infinity_are_no_scripts_and_no_operators():
+    markup = maths.mathml("e^{m - m'} = -\\infty")
+    assert '<mi>m</mi><mo lspace="0" rspace="0">&#x02032;</mo>' in markup
+    assert "<mi>&#x0221E;</mi>" in markup
 
 
 @pytest.mark.parametrize("plate", PLATES, ids=lambda p: p.slug)
