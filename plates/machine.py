@@ -12,7 +12,7 @@ from plates.machine_run import RunPanel
 from plates.machine_seen import DIRECTIONS, look
 from plates.machine_sweep import Sweeps
 from plates.plate import Plate
-from workshop import units
+from workshop import traffic, units
 from workshop.recordings.curves import rate
 
 
@@ -50,7 +50,9 @@ class Machine(Plate):
 
     def readouts(self, facts: dict) -> list[text.Readout]:
         seen, words = facts["_"], facts["words"]
-        out = []
+        s = self.settings
+        tiled = traffic.ledger("tiled", s.problem, s.tile).reads * s.problem.element_bytes * s.problem.heads
+        out = [text.Readout("bytes-tiled", tiled, units.bytes_(tiled), words["readout_tiled"], "chip")]
         if seen is None:
             return out
         if seen.case is not None:
@@ -164,11 +166,10 @@ class Machine(Plate):
         )
 
     def patch(self, facts: dict) -> None:
-        self._run.update()
         seen = facts["_"]
         if seen is None:
             return
-        self._write(["bytes_note", "lanes", "times_note", "sweep_note", "error_note"])
+        self._write(["lanes"])
         if seen.case is not None:
             self._pick.value = seen.evidence.cases.index(seen.case)
         self._law.patch(seen.evidence, seen.case)
@@ -177,3 +178,7 @@ class Machine(Plate):
         self._seconds.show(seen.times)
         self._sweeps.patch(seen.sweep, seen.expected, (self.settings.Br, self.settings.Bc))
         self._errors.patch(seen.errors)
+
+    def _write_prose(self) -> None:
+        super()._write_prose()
+        self._run.update()  # what Run would run: far down the page, it can wait until a slider rests

@@ -72,7 +72,9 @@ class LawChart:
     def patch(self, found: Evidence | None, chosen: Counted | None) -> None:
         """Draw every case, once for a recording; ring those of ``chosen``."""
         ring = [chosen.level(name) for name in ("L1", "DRAM")] if chosen else []
-        self._ring.data = {"x": [level.modelled for level in ring], "y": [level.counted for level in ring]}
+        around = {"x": [level.modelled for level in ring], "y": [level.counted for level in ring]}
+        if self._ring.data != around:
+            self._ring.data = around
         if found is self._drawn:
             return
         self._drawn = found

@@ -69,7 +69,8 @@ def main() -> None:
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-            reader, other = (browser.new_page(viewport={"width": 1400, "height": 1000}) for _ in range(2))
+            size = {"width": 1400, "height": 1000}
+            reader, other = (browser.new_context(viewport=size).new_page() for _ in range(2))
             reader.goto(f"{url}?plate=tiles&Br=64&Bc=64&d=128")
             other.goto(f"{url}?plate=traffic")
             for page in (reader, other):
@@ -78,11 +79,21 @@ def main() -> None:
             reader.evaluate(_VERDICT)
             reader.wait_for_selector('[data-readout="compile-shared"]', timeout=90_000)
             print(f"{'from release to':<44}{'median':>12}{'p80':>12}{'most':>12}{'n':>6}")
-            stops = [128, 32, 64, 16]
-            _line("verdict, tile of the table", [_type(reader, stops[k % 4]) for k in range(args.moves)])
+            quick = []
+            for k in range(args.moves):  # 64, 96 (compiled as 128), 64, ...: lines of the table
+                waiting = _verdict(reader, "Bc, rows of K, V", "ArrowLeft" if k % 2 else "ArrowRight")
+                quick.append(waiting.evaluate("(w) => w.done"))
+                reader.wait_for_timeout(300)
+            _line("verdict, tile of the table", quick)
             slow, moved = [], []
             for k in range(args.moves):
-                waiting = _start(reader, d=72 + 8 * k)  # head sizes that no line of the table has
+                # 40 and 80, 96 and 160 ...: head sizes that the table lacks
+                reader.goto(
+                    f"{url}?plate=tiles&Br=64&Bc=64&d={(32, 80, 40, 96, 160, 192)[k % 6]}&causal={k // 6}"
+                )
+                reader.wait_for_selector('[data-readout="compile-shared"]', timeout=90_000)
+                reader.evaluate(_VERDICT)
+                waiting = _verdict(reader, "Bc, rows of K, V", "ArrowRight")
                 for move in range(4):
                     moved.append(_slide(other, "ArrowRight" if move % 2 else "ArrowLeft"))
                 slow.append(waiting.evaluate("(w) => w.done"))
@@ -94,33 +105,21 @@ def main() -> None:
         server.terminate()
 
 
-def _box(page, name: str, value: int) -> None:
-    box = page.get_by_label(f"{name}: type a value").first
-    box.fill(str(value))
-    box.press("Enter")
+def _press(page, slider: str, key: str, watch: str, now: str):
+    """Press a key on a slider; returns a handle whose ``done`` is the time until ``now()`` differs."""
+    page.get_by_role("slider", name=slider).first.focus()
+    before = page.evaluate(f"window.{now}()")
+    waiting = page.evaluate_handle(f"(before) => ({{ done: window.{watch}(before) }})", before)
+    page.keyboard.press(key)
+    return waiting
 
 
-def _type(page, Bc: int) -> float:
-    before = page.evaluate("window.__said()")
-    waiting = page.evaluate_handle("(before) => ({ done: window.__answer(before) })", before)
-    _box(page, "Bc, rows of K, V", Bc)
-    took = waiting.evaluate("(w) => w.done")
-    page.wait_for_timeout(200)
-    return took
-
-
-def _start(page, d: int):
-    before = page.evaluate("window.__said()")
-    _box(page, "d, head size", d)
-    return page.evaluate_handle("(before) => ({ done: window.__answer(before) })", before)
+def _verdict(page, slider: str, key: str):
+    return _press(page, slider, key, "__answer", "__said")
 
 
 def _slide(page, key: str) -> float:
-    page.get_by_role("slider", name="N, tokens").first.focus()
-    before = page.evaluate("window.__text()")
-    waiting = page.evaluate_handle("(before) => ({ done: window.__move(before) })", before)
-    page.keyboard.press(key)
-    took = waiting.evaluate("(w) => w.done")
+    took = _press(page, "N, tokens", key, "__move", "__text").evaluate("(w) => w.done")
     page.wait_for_timeout(120)
     return took
 

@@ -108,7 +108,7 @@ def test_bars_are_as_long_as_their_bytes(shown):
     atlas = shown(CASE)
     found, page = values(atlas), html(atlas)
     widths = [float(w) for w in re.findall(r'<i class="(?:modelled|counted)" style="width:([\d.]+)%', page)]
-    names = re.findall(r'data-readout="(bytes-[^"]+)"', page)
+    names = re.findall(r'data-readout="(bytes-[^"]+-(?:model|counted))"', page)
     assert (
         len(widths) == len(names) == 7
     )  # model and counter at L1, DRAM and of standard; the counter of the L2
@@ -122,6 +122,13 @@ def test_standard_attention_stands_beside_it(shown):
     head = 4096
     assert found["bytes-standard-model"] == 32 * 2 * (4 * head * 128 + 4 * head * head)
     assert found["bytes-standard-counted"] == pytest.approx(found["bytes-standard-model"], rel=0.03)
+
+
+def test_the_models_answer_for_exactly_the_readers_settings(shown):
+    """The recording has no such shape; the model has. By hand: Q once, K and V for each of 11 blocks of 96 rows."""
+    found = values(shown("&N=1000&d=80&H=3&B=2&Br=96&Bc=32&dtype=fp32"))
+    assert found["bytes-tiled"] == 6 * 4 * (1000 * 80 + 2 * 1000 * 80 * 11)
+    assert values(shown(CASE))["bytes-tiled"] == values(shown(CASE))["bytes-l1-model"]
 
 
 def test_another_shape_is_named(shown):
