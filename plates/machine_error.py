@@ -67,6 +67,7 @@ class ErrorChart:
 
     def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
         self._words = words
+        self._drawn: Errors | None = None
         count = len(PROVIDERS)
         self.fig = fig = figures.chart(
             themed, x=(1e-6, 1e-1), y=(-0.6, count - 0.1), x_label=words["axis_error"], x_log=True,
@@ -112,6 +113,9 @@ class ErrorChart:
 
     def patch(self, found: Errors | None) -> None:
         """Draw the errors, or nothing."""
+        if found is not None and found == self._drawn:
+            return
+        self._drawn = found
         rows = found.rows if found else {}
         top = len(PROVIDERS) - 1
         values = [v for row in rows.values() for v in (row.p20, row.p80) if v > 0]
