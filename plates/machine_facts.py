@@ -162,7 +162,7 @@ def _fill_times(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
     blocks["times_table"] = table
     changed = {"d": (shown.problem.d, s.d), "dtype": (shown.problem.dtype, s.dtype)}
     if at is not None:
-        changed["N"] = (at, s.N)
+        changed |= {"N": (at, s.N), "heads": (_heads_at(shown, at), s.problem.heads)}
         shape = words["times_at"].format(
             N=units.count(at), d=shown.problem.d, heads=_heads_at(shown, at), dtype=shown.problem.dtype,
             mask=facts["mask"], direction=facts["direction"],

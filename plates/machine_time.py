@@ -36,7 +36,7 @@ MARK = {
 DASH = {"sdpa-cudnn": [8, 4], "sdpa-flash": [3, 3], "sdpa-efficient": [2, 5]}
 FIRST, LAST = 512, 131072
 _LAST_SECONDS = 16384  # longer ones are recorded with fewer heads
-_TICKS = [512, 2048, 8192, 32768, 131072]
+_TICKS = {LAST: [512, 4096, 32768], _LAST_SECONDS: [512, 2048, 8192]}  # few: a phone has room for three
 _HEIGHT = 460
 _LINE = 19  # px, a label's height
 
@@ -122,7 +122,7 @@ class _Lines:
             themed, x=(FIRST / 1.25, last), y=y, x_label=words["axis_N"], y_label=y_label, x_log=True, y_log=y_log,
             height=_HEIGHT, min_border_left=70,
         )  # fmt: skip
-        figures.ticks(fig.xaxis[0], [n for n in _TICKS if n <= last], units.count)
+        figures.ticks(fig.xaxis[0], _TICKS[last], units.count)
         figures.label_zone(fig, last * 1.08, 124)
         self._model = ColumnDataSource({"x": [], "y": [], "n": [], "t": [], "r": [], "s": []})
         line = fig.line(
