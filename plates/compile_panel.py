@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import logging
+import re
 from collections.abc import Awaitable, Callable
 
 import panel as pn
@@ -170,7 +171,7 @@ class CompilePanel:
             stages=words["one_stage" if options.stages == 1 else "stages"].format(stages=options.stages),
         )  # fmt: skip
         notes = _sentences(wanted.notes) if wanted else ""
-        sentence = html.escape(answer.sentence)
+        sentence = re.sub(r"(?<=\d) (?=B\b)", "\u00a0", html.escape(answer.sentence))
         for change in answer.suggestions:
             key = self._stages if change.option == "stages" else change.option
             sentence = sentence.replace(change.text, f'<a href="?{key}={change.value}">{change.text}</a>', 1)

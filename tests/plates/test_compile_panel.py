@@ -118,14 +118,14 @@ def test_the_figures_are_the_reports():
     assert float(numbers["compile-spill-instructions"]) == 41 and float(numbers["compile-exp2"]) == 66
     assert float(numbers["compile-tensor-core"]) == 16 and numbers["compile-launches"] == "yes"
     assert float(numbers["compile-blocks"]) == occupancy(found, H100).blocks
-    assert "registers spill 144 B a thread" in made.html and "kind-compiled" in made.html
+    assert "registers spill 144\u00a0B a thread" in made.html and "kind-compiled" in made.html
     assert "kind-live" not in made.html and "Triton 3.7.1 for sm_90" in made.html
 
 
 def test_a_tile_that_would_not_launch_and_what_to_try():
     made = shown(Compiler(), tile=(64, 256))
     page = made.html
-    assert "needs 278,528 B, an H100 block has 232,448 B: it would not launch" in page
+    assert "needs 278,528\u00a0B, an H100 block has 232,448\u00a0B: it would not launch" in page, "units stay"
     assert '<a href="?Bc=128">Bc=128</a>' in page and '<a href="?tile_stages=1">one stage</a>' in page
     assert values(page)["compile-launches"] == "no" and 'class="limit past"' in page
 
