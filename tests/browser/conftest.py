@@ -75,9 +75,12 @@ def server(server_log) -> str:
     process.wait(20)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Browser:
-    """A headless Chromium; a machine without one fails, it does not skip."""
+    """A headless Chromium; a machine without one fails, it does not skip.
+
+    It lasts a file, not a session: while Playwright runs, an event loop runs, and no other test could start its own.
+    """
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     assert path, "no Chromium: install it or set CHROMIUM to its path (tests/run.sh does)"
     with sync_playwright() as playwright:
