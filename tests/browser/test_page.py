@@ -141,7 +141,6 @@ def test_presets_and_reset_update_results(watched):
     expect(page.get_by_role("textbox", name="N, tokens: type a value")).to_have_value("8,192")
 
 
-@pytest.mark.skipif(len(SLUGS) < 2, reason="there is only one plate")
 def test_back_and_forward_return_to_plates_and_settings(watched):
     page = watched.open("?plate=traffic")
     page.get_by_role("link", name="Short sequence").click()
