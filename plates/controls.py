@@ -226,12 +226,22 @@ def toggles(owner: param.Parameterized, name: str, label: str, options: dict[str
     return _labelled(_bound(buttons, owner, name, list), label)
 
 
-def options(owner: param.Parameterized, name: str, label: str, options: dict[str, str]) -> pn.FlexBox:
-    """Return buttons that pick one value of a Selector, with their label before them."""
+def options(
+    owner: param.Parameterized, name: str, label: str, options: dict[str, str], width: int | None = None
+) -> pn.viewable.Viewable:
+    """Return buttons that pick one value of a Selector, with their label before them.
+
+    ``width`` in px is for a row of several controls; a narrower page narrows them.
+    """
     buttons = pmui.RadioButtonGroup(
         label="", options=options, value=getattr(owner, name), size="small", margin=0, sx=_BUTTONS
     )
-    return _labelled(_bound(buttons, owner, name), label)
+    row = _labelled(_bound(buttons, owner, name), label)
+    if width is None:
+        return row
+    # of the window, less the page's margins: Panel's own width is a least width too, and in a FlexBox 100 % would
+    # be of the box that this width itself makes
+    return pn.Column(row, styles={"width": f"min({width}px, 100vw - 32px)"}, margin=0)
 
 
 _BUTTONS = {

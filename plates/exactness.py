@@ -133,9 +133,7 @@ class Exactness:
         breaks = {html.unescape(words[f"break_{name}"]): name for name in precision.BREAKS}
         yield plate.prose("lab")
         yield pn.FlexBox(
-            pn.Column(
-                controls.options(small, "labFormat", words["control_format"], formats), width=410, margin=0
-            ),
+            controls.options(small, "labFormat", words["control_format"], formats, width=410),
             controls.choice(small, "labOrder", words["control_order"], orders, width=265),
             align_items="center",
             gap="0 28px",

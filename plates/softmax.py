@@ -252,9 +252,7 @@ class Softmax(Plate):
         yield pn.FlexBox(*numbers, gap="0 10px", margin=(4, 0, 0, 0))
         yield pn.FlexBox(
             controls.choice(self.local, "pattern", words["control_pattern"], patterns, width=215),
-            pn.Column(
-                controls.options(self.local, "order", words["control_order"], orders), width=340, margin=0
-            ),
+            controls.options(self.local, "order", words["control_order"], orders, width=340),
             align_items="center",
             gap="0 28px",
         )
