@@ -151,5 +151,3 @@ def pytest_collection_modifyitems(items) -> None:
     for item in items:
         if Path(__file__).parent in Path(item.path).parents:
             item.add_marker(pytest.mark.browser)
-            # a loaded machine may starve a browser for seconds; what is broken fails three times
-            item.add_marker(pytest.mark.flaky(reruns=2))
