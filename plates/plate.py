@@ -11,6 +11,7 @@ import param
 from plates import terms, text
 from plates.figures import Themed
 from plates.settings import Settings
+from workshop.formula import Formula
 
 _PROSE_AFTER = 60  # ms without a change
 
@@ -171,6 +172,18 @@ class Plate:
         if name == "terms":
             body = terms.linked(body, self.settings.lang)
         return f'<section class="prose prose-{name}">{body}</section>'
+
+    def formula(self, record: Formula, role: str) -> str:
+        """Return the block of one formula: the law, the reader's numbers in it, how it is read, what it says."""
+        s = self.settings
+        problem = s.problem
+        return text.formula(
+            record.latex_for(problem.causal),
+            record.substituted(problem, s.tile, s.gpu_record),
+            record.spoken(problem.causal),
+            self.said(record.plain),
+            role,
+        )
 
     def block(self, name: str) -> pn.pane.HTML:
         """Return a pane for ``facts["blocks"][name]``: HTML that the plate makes itself (formulas, tables)."""

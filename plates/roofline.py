@@ -99,7 +99,7 @@ class Roofline(Plate):
             "measured": self._measured(recorded, words),
             "verdict": f'<p class="verdict">{facts["verdict"]}</p>',
             "bars": bars([self._lane(model, times, facts, words) for model in self._shown()]),
-            "formulas": self._formulas(problem, tile, gpu),
+            "formulas": self._formulas(),
             "models": self._models(times, words),
             "gpus_table": self._gpus(problem, tile, words),
         }
@@ -159,20 +159,9 @@ class Roofline(Plate):
             bytes=words["bar_bytes"].format(time=facts[f"{model}_bytes"]),
         )
 
-    def _formulas(self, problem, tile, gpu) -> str:
-        out = []
-        for slug, role in (("time-standard", "standard"), ("time-bound", "flash"), ("ridge", "ink")):
-            record = formulas.FORMULAS[slug]
-            out.append(
-                text.formula(
-                    record.latex_for(problem.causal),
-                    record.substituted(problem, tile, gpu),
-                    record.spoken(problem.causal),
-                    self.said(record.plain),
-                    role,
-                )
-            )
-        return "".join(out)
+    def _formulas(self) -> str:
+        shown = (("time-standard", "standard"), ("time-bound", "flash"), ("ridge", "ink"))
+        return "".join(self.formula(formulas.FORMULAS[slug], role) for slug, role in shown)
 
     def _models(self, times: dict, words: dict) -> str:
         named = short(self.settings.lang)

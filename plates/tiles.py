@@ -106,7 +106,7 @@ class Tiles(Plate):
             "verdict": self._sentence(facts["verdict"], needs.fits),
             "bar": tile_bar.bars(self._kernel_bars() if kernel else self._teaching_bars()),
             "kernel": self._kernel_verdict() if kernel else "",
-            "formulas": self._formulas(problem, tile, gpu),
+            "formulas": self._formulas(),
             "orders": self._orders(facts, words),
             "pins": self._pins_table(words),
         }
@@ -199,19 +199,9 @@ class Tiles(Plate):
             )
         return self._sentence(" ".join(out), view.launches(gpu) and not found.spilled)
 
-    def _formulas(self, problem, tile, gpu) -> str:
+    def _formulas(self) -> str:
         shown = (("working-set", "chip"), ("traffic-tiled", "flash"), ("spill", "over"))
-        records = [(formulas.FORMULAS[slug], role) for slug, role in shown]
-        return "".join(
-            text.formula(
-                record.latex_for(problem.causal),
-                record.substituted(problem, tile, gpu),
-                record.spoken(problem.causal),
-                self.said(record.plain),
-                role,
-            )
-            for record, role in records
-        )
+        return "".join(self.formula(formulas.FORMULAS[slug], role) for slug, role in shown)
 
     @staticmethod
     def _orders(facts: dict, words: dict) -> str:

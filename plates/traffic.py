@@ -97,7 +97,7 @@ class Traffic(Plate):
             facts[f"{model}_ratio"] = units.ratio(ratio[model])
         facts["description"] = words["spoken"].format(**facts)
         facts["blocks"] = {
-            "formulas": self._formulas(problem, tile, gpu),
+            "formulas": self._formulas(),
             "answers": self._answers(totals, moved, ratio),
             "ledgers": self._ledgers(ledgers, problem),
         }
@@ -126,20 +126,9 @@ class Traffic(Plate):
             ),
         ]
 
-    def _formulas(self, problem, tile, gpu) -> str:
-        out = []
-        for model in ("standard", "bound", *self.local.models):
-            record = _record(model)
-            out.append(
-                text.formula(
-                    record.latex_for(problem.causal),
-                    record.substituted(problem, tile, gpu),
-                    record.spoken(problem.causal),
-                    self.said(record.plain),
-                    ROLE[model],
-                )
-            )
-        return "".join(out)
+    def _formulas(self) -> str:
+        models = ("standard", "bound", *self.local.models)
+        return "".join(self.formula(_record(model), ROLE[model]) for model in models)
 
     def _answers(self, totals: dict, moved: dict, ratio: dict) -> str:
         rows, named = [], short(self.settings.lang)
