@@ -5,13 +5,12 @@ export function render({ model, el }) {
   const words = model.words
   const root = h("section", { class: "walk", tabindex: 0, role: "group", "aria-label": words.label })
   let data = null
-  let sent = model.step
   let drawn = null
   const player = new Transport(words, root, {
     lasts: () => 620,
     show: () => show(),
     commit: (n) => {
-      if (n !== sent) model.step = sent = n
+      if (n !== model.step) model.step = n
     },
   })
   const say = h("p", { class: "say", "aria-live": "polite" })
@@ -162,26 +161,9 @@ export function render({ model, el }) {
     errorOut.dataset.value = tile ? tile.error : 0
   }
 
-  function load() {
+  tie(model, player, map, () => {
     data = model.data
-    sent = model.step
     player.load(data.steps.length - 1, model.step)
     layout()
-  }
-
-  model.on("data", load)
-  model.on("step", () => {
-    sent = model.step
-    player.jump(model.step)
-  })
-  const observer = new ResizeObserver(() => layout())
-  observer.observe(map)
-  const presenting = new MutationObserver(() => layout())
-  presenting.observe(document.documentElement, { attributes: true, attributeFilter: ["class"] })
-  model.on("remove", () => {
-    player.remove()
-    observer.disconnect()
-    presenting.disconnect()
-  })
-  load()
+  }, layout)
 }

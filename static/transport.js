@@ -161,3 +161,19 @@ class Transport {
     clearTimeout(this.pending)
   }
 }
+
+// Ties a play to its page until it is removed: data and steps from Python, the width of `watched`, presenting.
+function tie(model, player, watched, load, layout) {
+  model.on("data", load)
+  model.on("step", () => player.jump(model.step))
+  const observer = new ResizeObserver(() => layout())
+  observer.observe(watched)
+  const presenting = new MutationObserver(() => layout())
+  presenting.observe(document.documentElement, { attributes: true, attributeFilter: ["class"] })
+  model.on("remove", () => {
+    player.remove()
+    observer.disconnect()
+    presenting.disconnect()
+  })
+  load()
+}

@@ -24,12 +24,11 @@ export function render({ model, el }) {
   const strip = h("div", { class: "strip" })
   let data = null
   let drawn = null
-  let sent = model.step
   const player = new Transport(words, root, {
     lasts: (n) => SHORT_MS + (LONG_MS * data.trips[n - 1].bytes) / Math.max(...data.trips.map((trip) => trip.bytes)),
     show: () => show(),
     commit: (n) => {
-      if (n !== sent) model.step = sent = n
+      if (n !== model.step) model.step = n
     },
   })
   root.append(
@@ -312,26 +311,9 @@ export function render({ model, el }) {
     return parts
   }
 
-  function load() {
+  tie(model, player, scene, () => {
     data = model.data
-    sent = model.step
     player.load(data.trips.length, model.step)
     layout()
-  }
-
-  model.on("data", load)
-  model.on("step", () => {
-    sent = model.step
-    player.jump(model.step)
-  })
-  const observer = new ResizeObserver(() => layout())
-  observer.observe(scene)
-  const presenting = new MutationObserver(() => layout())
-  presenting.observe(document.documentElement, { attributes: true, attributeFilter: ["class"] })
-  model.on("remove", () => {
-    player.remove()
-    observer.disconnect()
-    presenting.disconnect()
-  })
-  load()
+  }, layout)
 }
