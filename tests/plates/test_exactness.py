@@ -8,63 +8,45 @@ import pytest
 
 from plates import exactness, exactness_chart, text
 from plates.registry import PLATES
-from plates.settings import Settings
 from plates.shell import Atlas
-from plates.softmax import Softmax
+from tests.plates.softmax_page import html, open_softmax, readout
 from workshop import breakage, last_bits, precision, precision_torch, units
 from workshop.number_formats import FORMATS
 from workshop.score_patterns import make
 
 
-def _plate(causal=False, **small):
-    plate = Softmax(Settings(plate="softmax", causal=causal))
-    plate.local.param.update(**small)
-    plate.view()
-    return plate
-
-
-def _html(plate):
-    return " ".join(pane.object for pane in plate._texts.values())
-
-
-def _readout(plate, name):
-    found = re.findall(rf'data-readout="{name}" data-value="([^"]*)">([^<]*)<', _html(plate))
-    assert len(found) == 1, (name, found)
-    return found[0]
-
-
 @pytest.mark.parametrize("name", ["float32", "fp16", "bf16"])
 @pytest.mark.parametrize("order", precision.ORDERS)
 def test_readouts_are_the_models(name, order):
-    plate = _plate(sN=40, sBc=8, labFormat=name, labOrder=order)
+    plate = open_softmax(sN=40, sBc=8, labFormat=name, labOrder=order)
     problem = precision.Rounded(make("random", 40, 8), name)
     expected = precision.compare(problem, 8, order=order)
-    assert float(_readout(plate, "lab-error-full")[0]) == expected.full > 0
-    assert float(_readout(plate, "lab-error-tiled")[0]) == expected.tiled > 0
-    assert float(_readout(plate, "lab-limit")[0]) == expected.limit == 2 * expected.full
-    assert _readout(plate, "lab-rule") == ("holds", "holds")
+    assert float(readout(plate, "lab-error-full")[0]) == expected.full > 0
+    assert float(readout(plate, "lab-error-tiled")[0]) == expected.tiled > 0
+    assert float(readout(plate, "lab-limit")[0]) == expected.limit == 2 * expected.full
+    assert readout(plate, "lab-rule") == ("holds", "holds")
     bits = last_bits.write(problem, 8, order)
-    assert _readout(plate, "lab-differing") == (str(bits.differing), f"{bits.differing} of 320")
+    assert readout(plate, "lab-differing") == (str(bits.differing), f"{bits.differing} of 320")
     wrong = breakage.outcome("random", 40, 8, 8, name, order, "no-rescale")
-    assert _readout(plate, "lab-wrong")[0] == str(wrong.bad) and wrong.bad > 0
+    assert readout(plate, "lab-wrong")[0] == str(wrong.bad) and wrong.bad > 0
 
 
 def test_causal_reaches_the_lab():
-    full, causal = (_plate(causal=c, labFormat="float32") for c in (False, True))
+    full, causal = (open_softmax(causal=c, labFormat="float32") for c in (False, True))
     problem = precision.Rounded(make("random", 32, 8), "float32", causal=True)
-    assert float(_readout(causal, "lab-error-tiled")[0]) == precision.compare(problem, 8).tiled
-    assert _readout(full, "lab-error-tiled") != _readout(causal, "lab-error-tiled")
+    assert float(readout(causal, "lab-error-tiled")[0]) == precision.compare(problem, 8).tiled
+    assert readout(full, "lab-error-tiled") != readout(causal, "lab-error-tiled")
 
 
 def test_float64_is_the_yardstick_and_not_judged():
-    plate = _plate(labFormat="float64")
-    assert _readout(plate, "lab-rule") == ("yardstick", "is the yardstick")
-    assert 'data-readout="lab-limit"' not in _html(plate)
+    plate = open_softmax(labFormat="float64")
+    assert readout(plate, "lab-rule") == ("yardstick", "is the yardstick")
+    assert 'data-readout="lab-limit"' not in html(plate)
 
 
 def test_what_a_format_cannot_hold_is_said_and_not_drawn():
-    plate = _plate(pattern="extreme", labFormat="fp16")
-    assert _readout(plate, "lab-rule")[0] == _readout(plate, "lab-error-full")[0] == "outside"
+    plate = open_softmax(pattern="extreme", labFormat="fp16")
+    assert readout(plate, "lab-rule")[0] == readout(plate, "lab-error-full")[0] == "outside"
     assert "outside the range of fp16" in plate.facts()["blocks"]["lab_bits"]
     assert plate._lab._chart._outside.data["y"] == [1]
     assert len(plate._lab._chart.sources["tiled"].data["x"]) == len(FORMATS) - 1
@@ -75,12 +57,12 @@ def test_the_rule_would_say_so_if_it_failed(monkeypatch):
     honest = precision.compare
     monkeypatch.setattr(precision, "compare", lambda *a, **k: honest(*a, **k | {"broken": "no-rescale"}))
     exactness.compared.cache_clear()
-    assert _readout(_plate(), "lab-rule") == ("fails", "fails")
+    assert readout(open_softmax(), "lab-rule") == ("fails", "fails")
     exactness.compared.cache_clear()
 
 
 def test_bits_on_the_page_are_those_of_the_model():
-    plate = _plate(labFormat="float32", labOrder="backward")
+    plate = open_softmax(labFormat="float32", labOrder="backward")
     found = last_bits.write(precision.Rounded(make("random", 32, 8), "float32"), 8, "backward")
     lines = re.findall(
         r"<tr(?: class=\"truth\")?><th scope=row>(.*?)</tr>", plate.facts()["blocks"]["lab_bits"]
@@ -96,7 +78,7 @@ def test_bits_on_the_page_are_those_of_the_model():
 
 @pytest.mark.parametrize("broken", precision.BREAKS)
 def test_every_mistake_in_every_format_has_its_words(broken):
-    plate = _plate(labBreak=broken)
+    plate = open_softmax(labBreak=broken)
     for name, pattern in itertools.product(FORMATS, ("random", "huge", "masked", "extreme")):
         plate.local.param.update(pattern=pattern, labFormat=name)
         shown = plate._lab.facts()["lab_blocks"]
@@ -110,7 +92,7 @@ def test_every_mistake_in_every_format_has_its_words(broken):
 
 
 def test_the_table_of_a_mistake_is_the_models():
-    plate = _plate(labFormat="float32", labBreak="bf16-sum")
+    plate = open_softmax(labFormat="float32", labBreak="bf16-sum")
     row = re.search(
         r"<tr><td>A long row: 512 equal scores</td>(.*?)</tr>", plate.facts()["blocks"]["lab_breaks"]
     )
@@ -120,7 +102,7 @@ def test_the_table_of_a_mistake_is_the_models():
 
 
 def test_the_chart_draws_the_errors():
-    plate = _plate(labBreak="no-max", pattern="huge", labFormat="fp16")
+    plate = open_softmax(labBreak="no-max", pattern="huge", labFormat="fp16")
     chart = plate._lab._chart
     drawn = plate.facts()["lab_"]
     assert list(drawn) == list(FORMATS)
@@ -145,10 +127,10 @@ def test_a_mark_stays_in_the_frame(value):
 
 
 def test_pytorch_stands_beside_once_asked():
-    plate = _plate()
+    plate = open_softmax()
     plate._lab._state, plate._lab._ask.visible = "unasked", True
     plate.update()
-    assert "PyTorch, standard" not in _html(plate) and "can be run on the same inputs" in _html(plate)
+    assert "PyTorch, standard" not in html(plate) and "can be run on the same inputs" in html(plate)
     plate._lab.ask()
     assert not plate._lab._ask.visible
     shown = plate.facts()["blocks"]["lab_figures"]
@@ -159,21 +141,21 @@ def test_pytorch_stands_beside_once_asked():
 
 def test_without_pytorch_the_page_says_so(monkeypatch):
     monkeypatch.setattr(precision_torch, "installed", lambda: False)
-    plate = _plate()
-    assert "PyTorch is not installed on this server" in _html(plate)
-    assert not plate._lab._ask.visible and "PyTorch, standard" not in _html(plate)
-    assert _readout(plate, "lab-rule")[0] == "holds"  # nothing else needs it
+    plate = open_softmax()
+    assert "PyTorch is not installed on this server" in html(plate)
+    assert not plate._lab._ask.visible and "PyTorch, standard" not in html(plate)
+    assert readout(plate, "lab-rule")[0] == "holds"  # nothing else needs it
 
 
 def test_a_pytorch_that_does_not_load_is_said(monkeypatch, caplog):
     def load():
         raise ImportError("no such library")
 
-    plate = _plate()
+    plate = open_softmax()
     plate._lab._state = "unasked"
     monkeypatch.setattr(precision_torch, "load", load)
     plate._lab.ask()
-    assert "could not be loaded" in _html(plate) and "no such library" in caplog.text
+    assert "could not be loaded" in html(plate) and "no such library" in caplog.text
 
 
 def test_a_link_reproduces_the_lab_and_keeps_the_step():
@@ -190,7 +172,7 @@ def test_a_link_reproduces_the_lab_and_keeps_the_step():
 
 
 def test_the_lab_runs_again_only_when_its_inputs_change(monkeypatch):
-    plate = _plate(sN=37)  # a size of its own: nothing of it is remembered from other tests
+    plate = open_softmax(sN=37)  # a size of its own: nothing of it is remembered from other tests
     calls = []
     honest = precision.tiled
     for module in (precision, breakage, last_bits):
@@ -208,4 +190,4 @@ def test_the_lab_runs_again_only_when_its_inputs_change(monkeypatch):
 
 def test_the_lab_never_claims_bits():
     assert not re.search(r"identical|bit for bit|to the last bit", text.sections("softmax")["lab"], re.I)
-    assert not re.search(r"identical|bit for bit", _html(_plate(labFormat="float32")), re.I)
+    assert not re.search(r"identical|bit for bit", html(open_softmax(labFormat="float32")), re.I)
