@@ -175,10 +175,11 @@ class Machine(Plate):
         self._law.patch(seen.evidence, seen.case)
         self._passes.patch(seen.evidence)
         self._rates.show(seen.times)
-        self._seconds.show(seen.times)
-        self._sweeps.patch(seen.sweep, seen.expected, (self.settings.Br, self.settings.Bc))
-        self._errors.patch(seen.errors)
 
-    def _write_prose(self) -> None:
-        super()._write_prose()
-        self._run.update()  # what Run would run: far down the page, it can wait until a slider rests
+    def settle(self, facts: dict) -> None:
+        seen = facts["_"]
+        if seen is not None:
+            self._seconds.show(seen.times)
+            self._sweeps.patch(seen.sweep, seen.expected, (self.settings.Br, self.settings.Bc))
+            self._errors.patch(seen.errors)
+        self._run.update()

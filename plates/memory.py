@@ -258,6 +258,9 @@ class Memory(Plate):
 
     def patch(self, facts: dict) -> None:
         problem, tile, gpu, _, _, _, _, _, _, _ = facts["_"]
+        self._multiples.patch(problem, tile, gpu, self.local.boundary)
+
+    def settle(self, facts: dict) -> None:
         loop = self._play()
         step = self._step(loop)
         self._patching = True
@@ -266,4 +269,3 @@ class Memory(Plate):
         elif self._loop.step != step:
             self._loop.step = step
         self._patching = False
-        self._multiples.patch(problem, tile, gpu, self.local.boundary)

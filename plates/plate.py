@@ -65,6 +65,9 @@ class Plate:
     def patch(self, facts: dict) -> None:
         """Patch the figures with new data. Never builds one anew."""
 
+    def settle(self, facts: dict) -> None:
+        """Patch what may wait, with the prose, until a dragged slider rests: heavy figures, those far down the page."""
+
     # What the shell calls -------------------------------------------------------------------------------
 
     def view(self) -> pn.Column:
@@ -103,6 +106,7 @@ class Plate:
         self._waiting = None
         with pn.io.hold():
             self._write(self._texts)
+            self.settle(self._latest)
 
     def _write(self, names: Iterable[str]) -> None:
         for name in names:

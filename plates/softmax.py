@@ -273,7 +273,7 @@ class Softmax(Plate):
         if not self._patching:
             self.settings.step = max(0, event.new)
 
-    def patch(self, facts: dict) -> None:
+    def settle(self, facts: dict) -> None:
         self._lab.patch(facts)
         number = facts["_"][1]
         arguments = self._arguments()
