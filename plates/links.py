@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlencode
 import param
 
 from plates.settings import CUSTOM_GPU, SHARED, Settings
+from plates.text import labels
 
 _SHOWN = 24  # characters of a bad value that a note repeats
 _MOST_FIELDS = 200  # of a query that are read; a view needs fewer than 40
@@ -22,71 +23,80 @@ def _shown(text: str) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
-# Notes are finished here: a text that the reader typed never becomes part of a pattern that is filled later.
-def _kept(kept: object) -> str:
-    return "ignored" if kept is None else f"kept {kept}"
+# A note is filled once, here: a text that the reader typed never becomes part of a pattern that is filled later.
+def _said(lang: str, key: str, **values: object) -> str:
+    return labels("page", lang, "links")[key].format(**values)
 
 
-def _integer(name: str, spec: param.Integer, text: str, kept: object) -> tuple[int | None, str | None]:
+def _kept(kept: object, lang: str) -> str:
+    return _said(lang, "ignored") if kept is None else _said(lang, "kept", value=kept)
+
+
+def _integer(
+    name: str, spec: param.Integer, text: str, kept: object, lang: str
+) -> tuple[int | None, str | None]:
     low, high = spec.bounds
+    given = {"name": name, "text": _shown(text)}
     try:
         number = float(text.replace(",", "").replace("_", ""))
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        return None, f"{name}={_shown(text)} is not a number: {_kept(kept)}."
+        return None, _said(lang, "no_number", **given, kept=_kept(kept, lang))
     clamped = min(max(number, low), high)
     value = round(clamped)
+    used = {"value": f"{value:,}", "low": f"{low:,}", "high": f"{high:,}"}
     if clamped != number:
-        return value, f"{name}={_shown(text)} is outside {low:,} to {high:,}: used {value:,}."
+        return value, _said(lang, "outside", **given, **used)
     if value != number:
-        return value, f"{name}={_shown(text)} is not a whole number: used {value:,}."
+        return value, _said(lang, "no_whole", **given, **used)
     return value, None
 
 
-def _boolean(name: str, text: str, kept: object) -> tuple[bool | None, str | None]:
+def _boolean(name: str, text: str, kept: object, lang: str) -> tuple[bool | None, str | None]:
     if text.lower() in ("1", "true", "yes", "on"):
         return True, None
     if text.lower() in ("0", "false", "no", "off"):
         return False, None
-    return None, f"{name}={_shown(text)} is neither 0 nor 1: {_kept(kept)}."
+    return None, _said(lang, "no_switch", name=name, text=_shown(text), kept=_kept(kept, lang))
 
 
-def convert(owner: param.Parameterized, name: str, text: str) -> tuple[object, str | None]:
-    """Convert ``text`` for the parameter ``name`` of ``owner``.
+def convert(owner: param.Parameterized, name: str, text: str, lang: str = "en") -> tuple[object, str | None]:
+    """Convert ``text`` for the parameter ``name`` of ``owner``; a note is in ``lang``.
 
     Returns ``(value, note)``: a value of None means the key is ignored, a note of None that all was well.
     """
     spec, kept = owner.param[name], getattr(owner, name)
     text = text.strip()
     if isinstance(spec, param.Boolean):
-        value, note = _boolean(name, text, kept)
+        value, note = _boolean(name, text, kept, lang)
     elif isinstance(spec, param.Integer):
-        value, note = _integer(name, spec, text, kept)
+        value, note = _integer(name, spec, text, kept, lang)
     elif isinstance(spec, param.ListSelector):
         items = [item for item in text.split(",") if item]
         value = [item for item in spec.objects if item in items]
         unknown = [item for item in items if item not in spec.objects]
-        note = f"{name}: {_shown(', '.join(unknown))} is unknown: left out." if unknown else None
+        note = _said(lang, "unknown_items", name=name, text=_shown(", ".join(unknown))) if unknown else None
     elif isinstance(spec, param.Selector):
         value = text if text in spec.objects else text.lower()
         note = None
         if value not in spec.objects:
+            known = ", ".join(spec.objects)
             value, note = (
                 None,
-                f"{name}={_shown(text)} is unknown (one of {', '.join(spec.objects)}): {_kept(kept)}.",
+                _said(lang, "unknown", name=name, text=_shown(text), known=known, kept=_kept(kept, lang)),
             )
     elif isinstance(spec, param.String) and spec.regex and not re.fullmatch(spec.regex, text):
-        value, note = None, f"{name}={_shown(text)} cannot be read: ignored."
+        value, note = None, _said(lang, "unreadable", name=name, text=_shown(text))
     else:
         value, note = (text if len(text) <= 2000 else None), None
         if value is None:
-            note = f"{name} is too long ({len(text):,} characters): ignored."
+            note = _said(lang, "too_long", name=name, length=f"{len(text):,}")
     return value, note
 
 
 def read(
-    query: str, owners: Mapping[str, param.Parameterized], slugs: Iterable[str]
+    query: str, owners: Mapping[str, param.Parameterized], slugs: Iterable[str], lang: str = "en"
 ) -> tuple[dict, list[str]]:
     """Read ``query`` (with or without ``?``).
 
@@ -94,6 +104,7 @@ def read(
     ----------
     owners: which object owns each query key.
     slugs: the plates there are.
+    lang: of the notes.
 
     Returns ``(values, notes)``: values by key, only those that apply; one sentence a bad key.
     """
@@ -102,18 +113,18 @@ def read(
     slugs = list(slugs)
     fields = query.lstrip("?").split("&", _MOST_FIELDS)
     if len(fields) > _MOST_FIELDS:
-        notes.append(f"The link has more than {_MOST_FIELDS} parts: the rest is ignored.")
+        notes.append(_said(lang, "too_many", most=_MOST_FIELDS))
     for key, texts in parse_qs("&".join(fields[:_MOST_FIELDS]), keep_blank_values=True).items():
         text = texts[-1]
         if len(texts) > 1 and (key == "plate" or key in owners):
-            notes.append(f"{key} is given {len(texts)} times: used the last.")
+            notes.append(_said(lang, "repeated", name=key, times=len(texts)))
         if key == "plate":
             if text in slugs:
                 values[key] = text
             else:
-                notes.append(f"There is no plate “{_shown(text)}”.")
+                notes.append(_said(lang, "no_plate", text=_shown(text)))
         elif key in owners:
-            value, note = convert(owners[key], key, text)
+            value, note = convert(owners[key], key, text, lang)
             if value is not None:
                 values[key] = value
             if note:

@@ -107,8 +107,9 @@ class Atlas:
         return owners
 
     def _read(self, query: str) -> tuple[dict, list[str]]:
-        first, _ = links.read(query, {}, self.plates)
-        return links.read(query, self._owners(first.get("plate", self.settings.plate)), self.plates)
+        first, _ = links.read(query, {"lang": self.settings}, self.plates)
+        owners = self._owners(first.get("plate", self.settings.plate))
+        return links.read(query, owners, self.plates, first.get("lang", self.settings.lang))
 
     def _apply(self, values: dict) -> None:
         slug = values.get("plate", self.settings.plate)
