@@ -180,14 +180,14 @@ class Plate:
     def formula(self, record: Formula, role: str) -> str:
         """Return the block of one formula: the law, the reader's numbers in it, how it is read, what it says."""
         s = self.settings
-        problem = s.problem
-        return text.formula(
-            record.latex_for(problem.causal),
-            record.substituted(problem, s.tile, s.gpu_record),
-            record.spoken(problem.causal),
-            self.said(record.plain),
-            role,
-        )
+        numbers = record.substituted(s.problem, s.tile, s.gpu_record)
+        return self.law(record, numbers, self.said(record.plain), role, causal=s.causal)
+
+    def law(self, record: Formula, numbers: str, note: str, role: str, *, causal: bool = False) -> str:
+        """Return the block of a formula with ``numbers`` (LaTeX) for its letters and ``note`` under it."""
+        lang = self.settings.lang
+        spoken = record.spoken(causal, text.reading(lang))
+        return text.formula(record.latex_for(causal), numbers, spoken, note, role, lang)
 
     def block(self, name: str) -> pn.pane.HTML:
         """Return a pane for ``facts["blocks"][name]``: HTML that the plate makes itself (formulas, tables)."""

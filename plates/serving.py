@@ -127,15 +127,9 @@ class Serving(Plate):
         cache, cost = kv_cache.CACHE, kv_cache.INTENSITY
         facts["blocks"] = {
             "fits": self._fits(gpu, words),
-            "cache_formula": text.formula(
-                cache.latex, cache.with_values(**values), cache.spoken(), words["formula_cache"], "flash"
-            ),
-            "intensity_formula": text.formula(
-                cost.latex,
-                cost.with_values(group=model.group, b=size),
-                cost.spoken(),
-                words["formula_intensity"],
-                "over",
+            "cache_formula": self.law(cache, cache.with_values(**values), words["formula_cache"], "flash"),
+            "intensity_formula": self.law(
+                cost, cost.with_values(group=model.group, b=size), words["formula_intensity"], "over"
             ),
             "sms": self._sms(now, words),
             "occupancy": self._occupancy(model, gpu, fewest, words),

@@ -218,7 +218,7 @@ class Softmax(Plate):
             unseen = rf"\text{{{words['first_tile']}}}" if slug == "softmax-rescale" and first else None
             shown = unseen or record.with_values(**values)
             role = "ink" if slug == "softmax-rescale" else "flash"
-            blocks.append(text.formula(record.latex, shown, record.spoken(), self.said(record.plain), role))
+            blocks.append(self.law(record, shown, self.said(record.plain), role))
         return "".join(blocks)
 
     @staticmethod

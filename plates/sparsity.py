@@ -199,13 +199,10 @@ class Sparsity(Plate):
             text.Readout("mask-time-ratio", times["time"], units.ratio(times["time"]), words["readout_time"]),
         ]
 
-    @staticmethod
-    def _formula(counts: Counts, problem: Problem, tile: Tile, words: dict) -> str:
+    def _formula(self, counts: Counts, problem: Problem, tile: Tile, words: dict) -> str:
         record = block_masks.BLOCK_SPARSE
         values = {"N": problem.N, "d": problem.d, "M": tile.M(problem), "sparsity": counts.share}
-        return text.formula(
-            record.latex, record.with_values(**values), record.spoken(), words["formula"], "flash"
-        )
+        return self.law(record, record.with_values(**values), words["formula"], "flash")
 
     @staticmethod
     def _ways(counts, problem, tile, gpu, times, ledgers, gather_bytes, words) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -20,11 +21,16 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from plates.maths import mathml
 from workshop import units
+from workshop.expressions import READING
 from workshop.ledger import Ledger
 
 PROSE = Path(__file__).parent / "prose"
 _LEDGER = ("tensor", "direction", "elements", "bytes", "why")
 _NUMBER = re.compile(r"\d[\d,.]*(?<![,.])")
+_FIELD = re.compile(r"\{[a-z]+\}")
+_MARKS = (r"(?<=[.?!]) (?=\S)", r"; ")  # between sentences, between clauses
+_WITHIN = r"(?:(?![.?!] |; ).)"  # a character of one clause
+_GAP = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")  # Chinese has none
 _SECTION = re.compile(r"## [a-z][A-Za-z0-9_]*$")
 STATIC = Path(__file__).parent.parent / "static"
 
@@ -95,27 +101,90 @@ def labels(slug: str, lang: str = "en", name: str = "words") -> dict[str, str]:
 
 
 @lru_cache
-def _phrases(lang: str) -> dict[str, str]:
-    """What ``prose/<lang>/models.md`` says in place of English sentences: pairs of a line and a ``> `` line."""
+def _phrases(lang: str) -> tuple[dict[str, str], tuple[tuple[re.Pattern, str], ...]]:
+    """What ``prose/<lang>/models.md`` says in place of English sentences: pairs of a line and a ``> `` line.
+
+    Returns the sentences by their text without its numbers, and those with ``{fields}`` as patterns, in order.
+    """
     path = PROSE / lang / "models.md"
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    pairs = pairwise(lines)
-    return {
-        _NUMBER.sub("#", a): b[2:] for a, b in pairs if b.startswith("> ") and not a.startswith(("> ", "#"))
-    }
+    pairs = [(a, b[2:]) for a, b in pairwise(lines) if b.startswith("> ") and not a.startswith(("> ", "#"))]
+    plain = {_NUMBER.sub("#", a): b for a, b in pairs if not _FIELD.search(a)}
+    return plain, tuple((_pattern(a), b) for a, b in pairs if _FIELD.search(a))
+
+
+def _pattern(line: str) -> re.Pattern:
+    """A line with ``{fields}`` as a pattern: any number for each of its numbers, any text for each of its fields."""
+    parts = re.split(rf"({_NUMBER.pattern}|{_FIELD.pattern})", line)
+    return re.compile(
+        "".join(
+            f"(?P<{part[1:-1]}>{_WITHIN}+?)"
+            if _FIELD.fullmatch(part)
+            else f"({_NUMBER.pattern})"
+            if _NUMBER.fullmatch(part)
+            else re.escape(part)
+            for part in parts
+        ),
+        re.DOTALL,
+    )
+
+
+def _filled(translation: str, numbers: Iterable[str], fields: Mapping[str, str]) -> str:
+    rest = iter(numbers)
+    said = re.sub("#", lambda _: next(rest, "#"), translation)
+    # after the numbers: a number sign in a field is its own
+    return _GAP.sub("", _FIELD.sub(lambda field: fields[field[0][1:-1]], said)) if fields else said
 
 
 @lru_cache(maxsize=4096)
 def phrase(sentence: str, lang: str = "en") -> str:
     """Return a sentence of the models in ``lang``, English where no translation is known.
 
-    Sentences that differ only in their numbers are one: ``#`` in a translation takes them, in order.
+    Sentences that differ only in their numbers are one: ``#`` in a translation takes them, in order. ``{fields}``
+    of a line stand for any text, which is itself translated where it is known. What no line is found for is
+    translated sentence by sentence, and a sentence clause by clause.
     """
-    found = _phrases(lang).get(_NUMBER.sub("#", sentence)) if lang != "en" else None
-    if found is None:
+    if lang == "en":
         return sentence
-    numbers = iter(_NUMBER.findall(sentence))
-    return re.sub("#", lambda _: next(numbers, "#"), found)
+    plain, patterns = _phrases(lang)
+    found = plain.get(_NUMBER.sub("#", sentence))
+    if found is not None:
+        return _filled(found, _NUMBER.findall(sentence), {})
+    for pattern, translation in patterns:
+        match = pattern.fullmatch(sentence)
+        if match:
+            fields = {name: phrase(value, lang) for name, value in match.groupdict().items()}
+            named = set(pattern.groupindex.values())
+            numbers = [value for i, value in enumerate(match.groups(), 1) if i not in named]
+            return _filled(translation, numbers, fields)
+    sentences, clauses = (re.split(mark, sentence) for mark in _MARKS)
+    if len(sentences) > 1:
+        said = [phrase(one, lang) for one in sentences]
+        return "".join(one if one.endswith("。") else f"{one} " for one in said).rstrip()
+    if sentence.endswith("."):
+        bare = sentence[:-1]
+        return sentence if phrase(bare, lang) == bare else f"{phrase(bare, lang)}。"
+    if len(clauses) > 1:
+        return reading(lang).get("between clauses", "; ").join(phrase(one, lang) for one in clauses)
+    return sentence
+
+
+@lru_cache
+def reading(lang: str = "en") -> dict[str, str]:
+    """Return how formulas are read in ``lang``: ``## reading`` of its ``models.md``, English for what it lacks."""
+    lines = _sections(PROSE / lang / "models.md").get("reading", "").splitlines()
+    return {**READING, **dict(line.split(": ", 1) for line in lines if ": " in line)}
+
+
+def lettered(latex: str, lang: str = "en") -> str:
+    """Return LaTeX with the names and units that are set upright in it in ``lang``."""
+
+    def name(found: re.Match) -> str:
+        english = found[2].replace("\\ ", " ")
+        said = reading(lang).get(english) or phrase(english, lang)
+        return found[0] if said == english else rf"\text{{{said}}}"
+
+    return latex if lang == "en" else re.sub(r"\\(mathrm|text)\{([^{}]*)\}", name, latex)
 
 
 @lru_cache(maxsize=512)
@@ -176,12 +245,12 @@ def kind(name: str, explanation: str = "", lang: str = "en") -> str:
     return f'<span class="kind kind-{name}" title="{title}">{words[name]}</span>'
 
 
-def formula(general: str, numbers: str, reading: str, note: str, role: str = "ink") -> str:
+def formula(general: str, numbers: str, spoken: str, note: str, role: str = "ink", lang: str = "en") -> str:
     """Return a formula block: the law and the reader's numbers (LaTeX), its reading aloud, a line below."""
-    law = mathml(general, block=True, reading=reading)
+    law = mathml(lettered(general, lang), block=True, reading=spoken)
     return (
         f'<div class="formula" style="--c:var(--{role})"><div class="law">{law}</div>'
-        f'<div class="numbers">{mathml(numbers, block=True)}</div><small>{note}</small></div>'
+        f'<div class="numbers">{mathml(lettered(numbers, lang), block=True)}</div><small>{note}</small></div>'
     )
 
 

@@ -13,6 +13,34 @@ from fractions import Fraction
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 _RANK = {ast.Add: _SUM, ast.Sub: _SUM, ast.Mult: _PRODUCT, ast.Div: _ATOM, ast.Pow: _POWER}
 _SPOKEN_POWERS = {2: "squared", 3: "cubed"}
+#: How an expression is read, as templates. Another language is another table with the same keys and fields; it may
+#: also hold names of formulas and readings of letters, each under its English text.
+READING: Mapping[str, str] = {
+    "equals": "{a} equals {b}",
+    "plus": "{a} plus {b}",
+    "minus": "{a} minus {b}",
+    "times": "{a} times {b}",
+    "over": "{a} over {b}",
+    "squared": "{a} squared",
+    "cubed": "{a} cubed",
+    "larger": "the larger of {a} and {b}",
+    "smaller": "the smaller of {a} and {b}",
+    "rounded up": "the quantity {a}, rounded up,",
+    "exponential": "e to the power of {a}",
+    "logarithm": "the logarithm of {a}",
+    "bracketed": "the quantity {a}, end quantity,",
+    "negative": "minus {a}",
+    "infinity": "infinity",
+    "scientific": "{a} times ten to the power of {b}",
+}
+_SPOKEN_CALLS = {
+    "max": "larger",
+    "min": "smaller",
+    "ceil": "rounded up",
+    "exp": "exponential",
+    "log": "logarithm",
+}
+_SPOKEN_OPERATORS = {ast.Add: "plus", ast.Sub: "minus", ast.Mult: "times", ast.Div: "over"}
 
 
 def parse(expression: str) -> ast.expr:
@@ -71,17 +99,21 @@ def number_latex(value) -> str:
     return rf"{mantissa}\times 10^{{{exponent}}}"
 
 
-def number_spoken(value) -> str:
+def number_spoken(value, words: Mapping[str, str] = READING) -> str:
     """A number in words and digits: whole ones in full, others to 4 digits, very large ones as a power of
-    ten."""
+    ten. `words`: see `READING`."""
+
+    def signed(digits: str) -> str:
+        return words["negative"].format(a=digits[1:]) if digits.startswith("-") else digits
+
     if isinstance(value, float) and math.isinf(value):
-        return "infinity" if value > 0 else "minus infinity"
+        return words["infinity"] if value > 0 else words["negative"].format(a=words["infinity"])
     if value == int(value) and abs(value) < 1e12:
-        return f"{int(value):,}".replace("-", "minus ")
+        return signed(f"{int(value):,}")
     if 1e-3 <= abs(value) < 1e12:
-        return f"{float(value):.4g}".replace("-", "minus ")
+        return signed(f"{float(value):.4g}")
     mantissa, exponent = _scientific(value)
-    return f"{mantissa} times ten to the power of {exponent}".replace("-", "minus ")
+    return words["scientific"].format(a=signed(mantissa), b=signed(str(exponent)))
 
 
 def _scientific(value) -> tuple[str, int]:
@@ -134,31 +166,28 @@ def _typeset(tree, symbol, times) -> tuple[str, int]:
     return left + sign + (_wrapped(right, right_rank, _PRODUCT) if negative or strict else right), _SUM
 
 
-def spoken(tree: ast.expr, symbol: Callable[[str], str]) -> str:
-    """The expression in words, for a screen reader; `symbol` turns a name into words or a number."""
+def spoken(tree: ast.expr, symbol: Callable[[str], str], words: Mapping[str, str] = READING) -> str:
+    """The expression in words, for a screen reader; `symbol` turns a name into words or a number. `words`: see
+    `READING`."""
     if isinstance(tree, ast.Constant):
-        return number_spoken(tree.value)
+        return number_spoken(tree.value, words)
     if isinstance(tree, ast.Name):
         return symbol(tree.id)
     if isinstance(tree, ast.Call):
-        parts = [spoken(argument, symbol) for argument in tree.args]
-        if tree.func.id in ("min", "max"):
-            return f"the {'larger' if tree.func.id == 'max' else 'smaller'} of {parts[0]} and {parts[1]}"
-        before = {"ceil": "the quantity", "exp": "e to the power of", "log": "the logarithm of"}[tree.func.id]
-        return f"{before} {parts[0]}" + (", rounded up," if tree.func.id == "ceil" else "")
-    left, right = spoken(tree.left, symbol), spoken(tree.right, symbol)
+        parts = [spoken(argument, symbol, words) for argument in tree.args]
+        return words[_SPOKEN_CALLS[tree.func.id]].format(a=parts[0], b=parts[-1])
+    left, right = spoken(tree.left, symbol, words), spoken(tree.right, symbol, words)
     if isinstance(tree.op, ast.Pow) and isinstance(tree.right, ast.Constant):
-        return f"{left} {_SPOKEN_POWERS[tree.right.value]}"
+        return words[_SPOKEN_POWERS[tree.right.value]].format(a=left)
     if isinstance(tree.op, (ast.Mult, ast.Div)):
         under = isinstance(tree.op, ast.Div) and isinstance(tree.right, ast.BinOp)
-        left = _bracketed(left) if _is_sum(tree.left) else left
-        right = _bracketed(right) if under or _is_sum(tree.right) else right
-    word = {ast.Add: "plus", ast.Sub: "minus", ast.Mult: "times", ast.Div: "over"}[type(tree.op)]
-    return f"{left} {word} {right}"
+        left = _bracketed(left, words) if _is_sum(tree.left) else left
+        right = _bracketed(right, words) if under or _is_sum(tree.right) else right
+    return words[_SPOKEN_OPERATORS[type(tree.op)]].format(a=left, b=right)
 
 
-def _bracketed(text: str) -> str:
-    return f"the quantity {text.rstrip(',')}, end quantity,"
+def _bracketed(text: str, words: Mapping[str, str]) -> str:
+    return words["bracketed"].format(a=text.rstrip(","))
 
 
 def _is_sum(tree) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from workshop import expressions, units
+from workshop.expressions import READING
 from workshop.hardware import DEFAULT_GPU, GPU
 from workshop.problem import Problem, Tile
 from workshop.symbols import SYMBOLS, Symbol
@@ -59,10 +60,15 @@ class Formula:
         """The formula in letters, left = right, with or without a causal mask."""
         return f"{self.left} = " + expressions.latex(self.tree(causal), lambda name: SYMBOLS[name].latex)
 
-    def spoken(self, causal: bool = False) -> str:
-        """The formula in words."""
-        right = expressions.spoken(self.tree(causal), lambda name: SYMBOLS[name].spoken)
-        return f"{self.name} equals {right}".rstrip(",")
+    def spoken(self, causal: bool = False, words: Mapping[str, str] = READING) -> str:
+        """The formula in words. `words`: English, or the table of another language (see `expressions.READING`)."""
+
+        def letter(name: str) -> str:
+            said = SYMBOLS[name].spoken
+            return words.get(said, said)
+
+        right = expressions.spoken(self.tree(causal), letter, words)
+        return words["equals"].format(a=words.get(self.name, self.name), b=right).rstrip(",")
 
     def symbols(self, causal: bool = False) -> dict[str, Symbol]:
         """The letters of the formula, in order, for a legend."""
@@ -81,14 +87,17 @@ class Formula:
         gpu = gpu or DEFAULT_GPU
         return self._filled(problem.causal, self.inputs(problem, tile, gpu), self.value(problem, tile, gpu))
 
-    def substituted_spoken(self, problem: Problem, tile: Tile, gpu: GPU | None = None) -> str:
+    def substituted_spoken(
+        self, problem: Problem, tile: Tile, gpu: GPU | None = None, words: Mapping[str, str] = READING
+    ) -> str:
         """`substituted` in words."""
         gpu = gpu or DEFAULT_GPU
         values = self.inputs(problem, tile, gpu)
         right = expressions.spoken(
-            self.tree(problem.causal), lambda name: expressions.number_spoken(values[name])
+            self.tree(problem.causal), lambda name: expressions.number_spoken(values[name], words), words
         )
-        return f"{right.rstrip(',')} equals {self.formatted(self.value(problem, tile, gpu))}"
+        result = self.formatted(self.value(problem, tile, gpu))
+        return words["equals"].format(a=right.rstrip(","), b=result)
 
     def with_values(self, **values: float) -> str:
         """`substituted` for the formulas of one softmax step, which take the step's numbers by name."""

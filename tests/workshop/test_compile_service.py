@@ -126,7 +126,7 @@ def test_a_slow_build_is_answered_by_the_table_for_the_padded_head_size(bench):
         answer = one.run(one.service.report(options, reader="a"))
         assert answer.origin == "table" and answer.report.shared_bytes == 81_920 and answer.launches
         assert answer.options == options and answer.report.options.d != options.d
-        assert "to which the kernel pads d = 9; no build of its own was ready)" in answer.sentence
+        assert "to which the kernel pads d = 9, as no build of its own was ready)" in answer.sentence
         # It was stopped, and is not tried again at once.
         assert len(one.asked) == asked
 

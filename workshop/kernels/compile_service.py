@@ -250,8 +250,8 @@ def _padded(options: Options, report: Report) -> str:
     if report.options.d == options.d:
         return ""
     return (
-        f" (figures of d = {report.options.d}, to which the kernel pads d = {options.d}; no build of its own was "
-        "ready)"
+        f" (figures of d = {report.options.d}, to which the kernel pads d = {options.d}, as no build of its own "
+        "was ready)"
     )
 
 
