@@ -59,7 +59,7 @@ class Machine(Plate):
             for name, role in (("L1", "chip"), ("DRAM", "hbm")):
                 level = seen.case.level(name)
                 label = words[f"readout_{name}"].format(
-                    model=level.model, counted=units.bytes_(level.counted)
+                    model=words.said(level.model), counted=units.bytes_(level.counted)
                 )
                 off = machine_bytes.share(level.residual)
                 out.append(text.Readout(f"residual-{name.lower()}", abs(level.residual), off, label, role))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
 
 from plates import text
+from plates.text import Labels
 from workshop import units
 from workshop.recordings.boundaries import Boundary
 from workshop.recordings.evidence import Counted, Evidence, agrees
@@ -13,7 +13,7 @@ from workshop.recordings.evidence import Counted, Evidence, agrees
 ROLE = {"L1": "chip", "L2": "muted", "DRAM": "hbm"}
 
 
-def off(residual: float, words: Mapping[str, str]) -> str:
+def off(residual: float, words: Labels) -> str:
     """A residual in words with its sign: "0.04 % above the model"."""
     if abs(residual) < 5e-5:
         return words["off_none"]
@@ -28,7 +28,7 @@ def share(residual: float) -> str:
     return f"{size:.2f} %" if size < 1 else f"{size:.1f} %"
 
 
-def verdict(boundary: Boundary, words: Mapping[str, str]) -> str:
+def verdict(boundary: Boundary, words: Labels) -> str:
     """Whether counter and model agree at a boundary, in a word; the bar of the claim decides, not the claim."""
     same = agrees(boundary)
     return words["no_model"] if same is None else words["agrees" if same else "differs"]
@@ -44,7 +44,7 @@ def _bar(kind: str, value: float, longest: float, label: str, readout: str) -> s
     )
 
 
-def lanes(case: Counted, standard: tuple | None, words: Mapping[str, str]) -> str:
+def lanes(case: Counted, standard: tuple | None, words: Labels) -> str:
     """The boundaries of one case as HTML: model hatched, counter solid, on one linear scale of bytes.
 
     ``standard``: (row, counted bytes, model bytes) of standard attention on the same shape, or None.
@@ -57,19 +57,23 @@ def lanes(case: Counted, standard: tuple | None, words: Mapping[str, str]) -> st
         name = level.level.lower()
         bars = ""
         if level.modelled is not None:
-            label = words["bar_model"].format(model=level.model)
+            label = words["bar_model"].format(model=words.said(level.model))
             bars += _bar("modelled", level.modelled, longest, label, f"bytes-{name}-model")
         bars += _bar("counted", level.counted, longest, words["bar_counted"], f"bytes-{name}-counted")
         said = words["l2_note"] if level.residual is None else off(level.residual, words)
-        sentence = html.escape(level.sentence)
+        sentence = html.escape(words.said(f"{level.sentence[:1].upper()}{level.sentence[1:]}."))
         rows.append(
             f'<section class="level" style="--c:var(--{ROLE[level.level]})"><h3>{words[f"level_{level.level}"]} '
-            f"<span>{said}</span></h3>{bars}<p>{sentence[:1].upper()}{sentence[1:]}.</p></section>"
+            f"<span>{said}</span></h3>{bars}<p>{sentence}</p></section>"
         )
     if standard:
         _, counted, model = standard
         bars = _bar(
-            "modelled", model, longest, words["bar_model"].format(model="standard"), "bytes-standard-model"
+            "modelled",
+            model,
+            longest,
+            words["bar_model"].format(model=words.said("standard")),
+            "bytes-standard-model",
         )
         bars += _bar("counted", counted, longest, words["bar_counted"], "bytes-standard-counted")
         rows.append(
@@ -79,7 +83,7 @@ def lanes(case: Counted, standard: tuple | None, words: Mapping[str, str]) -> st
     return f'<div class="boundaries">{"".join(rows)}</div>'
 
 
-def table(found: Evidence, chosen: Counted | None, words: Mapping[str, str]) -> str:
+def table(found: Evidence, chosen: Counted | None, words: Labels) -> str:
     """Every counted case as a folded table; a row's link moves the page's settings to that case."""
     columns = [
         ("heads", True), ("N", True), ("d", True), ("tile", True), ("mask", False), ("l1", True), ("l1_off", True),
@@ -99,7 +103,7 @@ def table(found: Evidence, chosen: Counted | None, words: Mapping[str, str]) -> 
                 units.bytes_(l1.counted),
                 _signed(l1.residual),
                 units.bytes_(dram.counted),
-                f"{dram.model} {units.bytes_(dram.modelled)}",
+                f"{words.said(dram.model)} {units.bytes_(dram.modelled)}",
                 _signed(dram.residual),
                 verdict(dram, words) if dram.claimed else words["not_claimed"],
             ]
@@ -125,9 +129,9 @@ def link(case: Counted) -> str:
     )
 
 
-def shape(case: Counted, words: Mapping[str, str]) -> str:
+def shape(case: Counted, words: Labels) -> str:
     """A case in a few words."""
     row = case.row
     heads = words["one_head"] if row.heads == 1 else words["many_heads"].format(heads=row.heads)
-    mask = f", {words['mask_on']}" if row.causal else ""
-    return f"N = {units.count(row.N)}, {heads}, d = {row.d}, {row.Br}×{row.Bc}{mask}"
+    items = [f"N = {units.count(row.N)}", heads, f"d = {row.d}", f"{row.Br}×{row.Bc}"]
+    return words.listed([*items, words["mask_on"]] if row.causal else items)

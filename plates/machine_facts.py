@@ -24,7 +24,7 @@ _FACTS = (
 ).split()
 
 
-def nothing(words: dict) -> dict:
+def nothing(words: text.Labels) -> dict:
     """The facts where no recording is shipped: every name, with a word that says so."""
     blocks = dict.fromkeys(_BLOCKS, "") | {"machine": f'<p class="verdict">{words["no_recording"]}</p>'}
     return dict.fromkeys(_FACTS, words["unknown"]) | {
@@ -35,7 +35,7 @@ def nothing(words: dict) -> dict:
     }
 
 
-def fill(seen: Seen, words: dict, s: Settings, direction: str) -> dict:
+def fill(seen: Seen, words: text.Labels, s: Settings, direction: str) -> dict:
     """All facts. ``direction``: a key of ``machine_seen.DIRECTIONS``. ``facts["_at"]``: length of the times' table."""
     facts: dict = {"blocks": {}, "_": seen, "words": words}
     _fill_machine(facts, seen, words, s, direction)
@@ -46,7 +46,7 @@ def fill(seen: Seen, words: dict, s: Settings, direction: str) -> dict:
     return facts
 
 
-def _fill_machine(facts: dict, seen: Seen, words: dict, s: Settings, direction: str) -> None:
+def _fill_machine(facts: dict, seen: Seen, words: text.Labels, s: Settings, direction: str) -> None:
     recording, own = seen.evidence.recording, seen.times.ceilings
     device = recording.device
     facts |= {
@@ -65,7 +65,7 @@ def _fill_machine(facts: dict, seen: Seen, words: dict, s: Settings, direction: 
     facts["model_tag"] = text.kind("model")
 
 
-def _fill_bytes(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
+def _fill_bytes(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> None:
     cases, case = seen.evidence.cases, seen.case
     recording = seen.evidence.recording
     blocks = facts["blocks"]
@@ -112,20 +112,20 @@ def _fill_bytes(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
     every = seen.evidence.where(metric=counters, provider="teaching")
     blocks["law_from"] = provenance.line(every, (), words)
     missing = seen.evidence.missing
-    items = "".join(f"<li>{one}</li>" for one in missing)
+    items = "".join(f"<li>{words.said(one)}</li>" for one in missing)
     blocks["missing"] = f"<p>{words['left_out']}</p><ul>{items}</ul>" if missing else ""
     levels = {level.level: level for level in case.levels}
     facts["bytes_text"] = words["bytes_text"].format(
         shape=machine_bytes.shape(case, words),
         l1=units.bytes_(levels["L1"].counted), l1_model=units.bytes_(levels["L1"].modelled),
-        dram=units.bytes_(levels["DRAM"].counted), model=levels["DRAM"].model,
+        dram=units.bytes_(levels["DRAM"].counted), model=words.said(levels["DRAM"].model),
         dram_model=units.bytes_(levels["DRAM"].modelled),
     )  # fmt: skip
     facts["law_text"] = words["law_text"].format(**facts)
     facts["passes_text"] = words["passes_text"].format(**facts)
 
 
-def _broken(bad: list[Counted], words: dict) -> str:
+def _broken(bad: list[Counted], words: text.Labels) -> str:
     if not bad:
         return words["none_broken"]
     items = [
@@ -134,10 +134,10 @@ def _broken(bad: list[Counted], words: dict) -> str:
         )
         for c in bad
     ]
-    return words["some_broken"].format(count=len(bad), cases="; ".join(items))
+    return words["some_broken"].format(count=len(bad), cases=words.listed(items, "clauses"))
 
 
-def _out_of_step(cases: tuple[Counted, ...], words: dict) -> str:
+def _out_of_step(cases: tuple[Counted, ...], words: text.Labels) -> str:
     levels = [(c, c.level("DRAM")) for c in cases if c.out_of_step and not c.level("DRAM").claimed]
     apart = [(level.counted / level.modelled, c) for c, level in levels if level.model == "waves"]
     if not apart:
@@ -146,7 +146,7 @@ def _out_of_step(cases: tuple[Counted, ...], words: dict) -> str:
     return words["out_of_step"].format(most=units.ratio(most), shape=machine_bytes.shape(case, words))
 
 
-def _several(case: Counted | None, words: dict) -> str:
+def _several(case: Counted | None, words: text.Labels) -> str:
     if case is None:
         return words["no_several"]
     return words["several"].format(
@@ -155,7 +155,7 @@ def _several(case: Counted | None, words: dict) -> str:
     )  # fmt: skip
 
 
-def _fill_times(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
+def _fill_times(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> None:
     shown, blocks = seen.times, facts["blocks"]
     recording = seen.evidence.recording
     table, at = machine_time.table(shown, s.N, words)
@@ -181,7 +181,7 @@ def _fill_times(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
         for p, c in shown.curves.items()
         if at is not None and c.at(at)
     ]
-    listed = ", ".join(said) or words["no_times"]
+    listed = words.listed(said) or words["no_times"]
     facts["rate_text"] = words["rate_text"].format(N=units.count(at or s.N), listed=listed, **_some(facts))
     facts["seconds_text"] = facts["rate_text"]
     blocks["replay"] = (
@@ -198,7 +198,7 @@ def _heads_at(shown: machine_time.Times, at: int) -> int:
     return next(curve.at(at).heads for curve in shown.curves.values() if curve.at(at))
 
 
-def _fill_sweep(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
+def _fill_sweep(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> None:
     found, blocks = seen.sweep, facts["blocks"]
     if found is None:
         blocks |= {"sweep_note": f"<p>{words['no_sweep']}</p>", "sweep_from": ""}
@@ -224,7 +224,11 @@ def _fill_sweep(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
     other = differences(row, {n: v for n, v in seen.wanted.items() if n not in ("Br", "Bc")})
     shape = words["sweep_shape"].format(N=units.count(row.N), d=row.d, heads=row.heads, stages=found.stages)
     why = next((c.refused.sentence for c in refused if c.refused), "")
-    why = f" {words['refusal'].format(tile=f'{refused[0].Br}×{refused[0].Bc}', sentence=why)}" if why else ""
+    why = (
+        f" {words['refusal'].format(tile=f'{refused[0].Br}×{refused[0].Bc}', sentence=words.said(why))}"
+        if why
+        else ""
+    )
     blocks["sweep_note"] = f'<p class="what"><b>{shape}</b> {provenance.nearest_note(other, words)}{why}</p>'
     metrics = ("time", "shared", "registers", "spills")
     used = seen.evidence.where(
@@ -233,7 +237,7 @@ def _fill_sweep(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
     blocks["sweep_from"] = provenance.line(used, metrics, words)
 
 
-def _fill_errors(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
+def _fill_errors(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> None:
     found, blocks = seen.errors, facts["blocks"]
     if found is None:
         blocks |= {"error_note": f"<p>{words['no_errors']}</p>", "error_from": ""}
@@ -250,12 +254,12 @@ def _fill_errors(facts: dict, seen: Seen, words: dict, s: Settings) -> None:
     )  # fmt: skip
     judged = words["no_rule"]
     if found.limit:
-        broken = ", ".join(words[f"provider_{p}"] for p in found.broken)
+        broken = words.listed(words[f"provider_{p}"] for p in found.broken)
         judged = words["rule_broken"].format(names=broken) if broken else words["rule_kept"]
     blocks["error_note"] = (
         f'<p class="what"><b>{shape}</b> {judged} {provenance.nearest_note(other, words)}</p>'
     )
-    listed = ", ".join(f"{words[f'provider_{p}']} {number(r.p50)}" for p, r in found.rows.items())
+    listed = words.listed(f"{words[f'provider_{p}']} {number(r.p50)}" for p, r in found.rows.items())
     facts["error_text"] = f"{shape} {listed}. {judged}"
     same = {name: getattr(row, name) for name in ("N", "d", "dtype", "causal", "direction")}
     used = seen.evidence.where(metric="error-max", **same)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import importlib.util
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import panel as pn
 import panel_material_ui as pmui
@@ -53,7 +53,7 @@ class RunPanel:
     def __init__(
         self,
         settings: Settings,
-        words: Mapping[str, str],
+        words: text.Labels,
         find: Callable[[], Runner | None] = shared_runner,
         cpu: Callable[[], Runner | None] = lambda: shared_runner("cpu"),
         there: Callable[[], bool] = torch_there,
@@ -164,14 +164,18 @@ class RunPanel:
         try:
             asked = self.request()
         except ValueError as error:
-            return self._say(html.escape(str(error)), False)
+            return self._say(html.escape(words.said(str(error))), False)
         shape = words["would_run"].format(
             N=units.count(asked.N), d=asked.d, H=asked.H, B=asked.B, dtype=asked.dtype,
             mask=words["mask_on" if asked.causal else "mask_off"],
         )  # fmt: skip
         if self.on_cpu:
             _, changed = on_cpu(self._full())
-            more = words["cpu_changed"].format(changes="; ".join(changed)) if changed else ""
+            more = (
+                words["cpu_changed"].format(changes=words.listed(map(words.said, changed), "clauses"))
+                if changed
+                else ""
+            )
             self._say(f"{words['cpu_here']} {shape} {more}", True)
         else:
             tile = words["would_tile"].format(
@@ -197,7 +201,7 @@ class RunPanel:
         try:
             self._request = self.request()
         except ValueError as error:
-            self._say(html.escape(str(error)), False)
+            self._say(html.escape(self._words.said(str(error))), False)
             return
         self._told += 1
         turn = self._told
@@ -241,11 +245,11 @@ class RunPanel:
         if not update.final:
             value = f' value="{update.fraction:.3f}"' if update.state == "running" else ""
             bar = f'<progress max="1"{value} aria-label="{words["progress"]}"></progress>'
-        sentence = html.escape(update.sentence)
+        sentence = html.escape(words.said(update.sentence))
         return f'<div class="progress state-{update.state}" role="status">{bar}<span>{sentence}</span></div>'
 
 
-def result(found: Recording, asked: Request, remarks: tuple[str, ...], words: Mapping[str, str]) -> str:
+def result(found: Recording, asked: Request, remarks: tuple[str, ...], words: text.Labels) -> str:
     """A finished run as HTML: a table labelled live with its device, what was not run and why, and remarks."""
     rows = []
     peaks = {entry["case"]["provider"]: entry["bytes"] for entry in found.provenance.get("peak_bytes", ())}
@@ -271,7 +275,7 @@ def result(found: Recording, asked: Request, remarks: tuple[str, ...], words: Ma
             [
                 f'<b style="color:var(--{ROLE[row.provider]});white-space:nowrap">{name}{tile}</b>',
                 text.inline_readout(f"live-time-{row.provider}", row.p50, units.seconds(row.p50)),
-                f"{units.seconds(row.p20)} to {units.seconds(row.p80)}",
+                words["between"].format(low=units.seconds(row.p20), high=units.seconds(row.p80)),
                 units.rate_flops(speed) + share,
                 text.inline_readout(f"live-memory-{row.provider}", held, units.bytes_(held))
                 if held is not None
@@ -296,10 +300,16 @@ def result(found: Recording, asked: Request, remarks: tuple[str, ...], words: Ma
         mask=words["mask_on" if asked.causal else "mask_off"],
     )  # fmt: skip
     body = text.table([(words[f"column_{name}"], n) for name, n in columns], rows) if rows else ""
-    said = [f"{words['provider_' + note.case['provider']]}: {note.sentence}" for note in found.notes]
-    items = "".join(f"<li>{html.escape(one)}</li>" for one in (*said, *remarks))
+    said = [
+        words["of_provider"].format(
+            provider=words[f"provider_{note.case['provider']}"], sentence=words.said(note.sentence)
+        )
+        for note in found.notes
+    ]
+    items = "".join(f"<li>{html.escape(one)}</li>" for one in (*said, *map(words.said, remarks)))
     origin = ""
     if timed:
-        origin = f'<p class="from">{html.escape(found.source())} {html.escape(found.method("time"))}</p>'
+        where_from = html.escape(words.said(found.source()))
+        origin = f'<p class="from">{where_from} {html.escape(words.said(found.method("time")))}</p>'
     listed = f"<ul>{items}</ul>" if items else ""
     return f'<div class="live"><p><b>{head}</b> {text.kind("live")} {shape}</p>{body}{listed}{origin}</div>'

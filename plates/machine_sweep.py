@@ -12,6 +12,7 @@ from bokeh.palettes import Cividis256
 
 from plates import figures
 from plates.figures import Themed
+from plates.text import Labels
 from workshop import sram, units
 from workshop.hardware import GPU
 from workshop.problem import Problem
@@ -48,7 +49,7 @@ def expected(found: Sweep, budget: int, gpu: GPU) -> Expected:
 class _Map:
     """One grid of tiles, Br along x and Bc along y, a number in every cell."""
 
-    def __init__(self, themed: Themed, words: Mapping[str, str], title: str, mapper: LogColorMapper) -> None:
+    def __init__(self, themed: Themed, words: Labels, title: str, mapper: LogColorMapper) -> None:
         self.fig = fig = figures.chart(
             themed, x=(0, 5), y=(0, 5), x_label=words["axis_Br"], y_label=words["axis_Bc"], height=_HEIGHT,
             min_border_left=52, min_border_right=6,
@@ -136,7 +137,7 @@ def _tiles(found: Sweep) -> list[tuple[int, int]]:
 class Sweeps:
     """Two maps of one scale: measured and modelled. ``view`` wraps where the page is narrow."""
 
-    def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
+    def __init__(self, themed: Themed, words: Labels) -> None:
         self._words = words
         self._drawn: tuple | None = None
         self._mapper = LogColorMapper(palette=Cividis256, low=1e13, high=1e15)
@@ -165,7 +166,12 @@ class Sweeps:
             if cell.rate is None:
                 if cell.refused is not None:
                     over.append(
-                        {"at": tile, "shown": words["refused"], "tile": name, "said": cell.refused.sentence}
+                        {
+                            "at": tile,
+                            "shown": words["refused"],
+                            "tile": name,
+                            "said": words.said(cell.refused.sentence),
+                        }
                     )
                 continue
             said = words["cell_said"].format(

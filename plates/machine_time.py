@@ -10,6 +10,7 @@ from bokeh.models import ColumnDataSource
 
 from plates import figures, text
 from plates.figures import Themed
+from plates.text import Labels
 from workshop import units
 from workshop.hardware import GPU
 from workshop.kernels.identify import remarks
@@ -74,7 +75,7 @@ def times(
     )  # fmt: skip
 
 
-def table(shown: Times, N: int, words: Mapping[str, str]) -> tuple[str, int | None]:
+def table(shown: Times, N: int, words: Labels) -> tuple[str, int | None]:
     """Every provider at the recorded length nearest to ``N`` as HTML, and that length (None without rows)."""
     lengths = sorted({int(n) for curve in shown.curves.values() for n in curve.N})
     if not lengths:
@@ -90,13 +91,13 @@ def table(shown: Times, N: int, words: Mapping[str, str]) -> tuple[str, int | No
             continue
         speed = rate(row)
         tile = f" {row.Br}×{row.Bc}" if row.Br and provider == "teaching" else ""
-        said = " ".join(remarks(case_of(row), row, row.gpu))
+        said = " ".join(map(words.said, remarks(case_of(row), row, row.gpu)))
         name = words[f"provider_{provider}"]
         rows.append(
             [
                 f'<b style="color:var(--{ROLE[provider]});white-space:nowrap">{name}{tile}</b>',
                 units.seconds(row.p50),
-                f"{units.seconds(row.p20)} to {units.seconds(row.p80)}",
+                words["between"].format(low=units.seconds(row.p20), high=units.seconds(row.p80)),
                 text.inline_readout(f"tflops-{provider}", speed, units.rate_flops(speed)),
                 units.percent(speed / matmul.p50) if matmul else "",
                 units.percent(speed / shown.peak),
@@ -106,16 +107,14 @@ def table(shown: Times, N: int, words: Mapping[str, str]) -> tuple[str, int | No
     absent = [
         words[f"provider_{p}"] for p in PROVIDERS if p not in shown.curves or shown.curves[p].at(at) is None
     ]
-    note = f"<p>{words['absent'].format(names=', '.join(absent))}</p>" if absent else ""
+    note = f"<p>{words['absent'].format(names=words.listed(absent))}</p>" if absent else ""
     return text.table([(words[f"column_{name}"], number) for name, number in columns], rows) + note, at
 
 
 class _Lines:
     """A line, whiskers and a name for each provider, and the model's line: the part both charts share."""
 
-    def __init__(
-        self, themed: Themed, words: Mapping[str, str], y_log: bool, y: tuple, y_label: str, last: int
-    ) -> None:
+    def __init__(self, themed: Themed, words: Labels, y_log: bool, y: tuple, y_label: str, last: int) -> None:
         self._words, self._log, self._last = words, y_log, last
         self._drawn: tuple | None = None
         self.fig = fig = figures.chart(
@@ -226,7 +225,7 @@ class _Lines:
 class RateChart(_Lines):
     """TFLOP/s against N under the ceilings that this machine reached itself."""
 
-    def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
+    def __init__(self, themed: Themed, words: Labels) -> None:
         super().__init__(themed, words, False, (0, 1e15), words["axis_rate"], LAST)
         fig = self.fig
         self._roof = ColumnDataSource({"x": [], "y": []})
@@ -282,7 +281,7 @@ class RateChart(_Lines):
 class SecondsChart(_Lines):
     """Seconds of a layer against N, log-log. Only rows of the usual number of heads: seconds depend on it."""
 
-    def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
+    def __init__(self, themed: Themed, words: Labels) -> None:
         super().__init__(themed, words, True, (1e-5, 1), words["axis_time"], _LAST_SECONDS)
 
     def show(self, shown: Times) -> None:

@@ -71,12 +71,12 @@ def _pair(values: tuple[float, float], formatter) -> list[str]:
     return [formatter(value) for value in values]
 
 
-def figure_2(words: dict[str, str]) -> str:
+def figure_2(words: text.Labels) -> str:
     """Return the paper's Figure 2, left, in both versions, and our model of the same layer."""
     problem, tile, gpu = paper_figures.figure_2_setting()
     rows = [
         [
-            words["paper_version"].format(version=found.version),
+            words["paper_version"].format(version=words.said(found.version)),
             *_pair(found.flop, units.flops),
             *_pair(found.bytes, units.bytes_),
             *_pair(found.seconds, units.seconds),

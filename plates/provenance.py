@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping
 from functools import lru_cache
 
+from plates.text import Labels
 from workshop import recordings, units
 from workshop.recordings import Recording
 from workshop.recordings.evidence import Evidence
@@ -19,7 +20,7 @@ def evidence() -> Evidence | None:
     return Evidence(recordings.load(NAME)) if NAME in recordings.available() else None
 
 
-def line(recording: Recording, metrics: tuple[str, ...], words: Mapping[str, str]) -> str:
+def line(recording: Recording, metrics: tuple[str, ...], words: Labels) -> str:
     """The provenance under a recorded figure as HTML: a line, and the methods of ``metrics`` folded away.
 
     ``recording``: only the rows that the figure shows, so that its days and commits are theirs.
@@ -27,15 +28,17 @@ def line(recording: Recording, metrics: tuple[str, ...], words: Mapping[str, str
     if not recording.rows:
         return f'<p class="from">{words["from_none"]}</p>'
     items = "".join(
-        f"<li><b>{metric}</b>: {html.escape(recording.method(metric))}</li>"
+        f"<li><b>{metric}</b>: {html.escape(words.said(recording.method(metric)))}</li>"
         for metric in metrics
         if recording.method(metric)
     )
     how = f"<details><summary>{words['from_method']}</summary><ul>{items}</ul></details>" if items else ""
-    return f'<div class="from"><p>{words["from"]} {html.escape(recording.source())}</p>{how}</div>'
+    return (
+        f'<div class="from"><p>{words["from"]} {html.escape(words.said(recording.source()))}</p>{how}</div>'
+    )
 
 
-def shown(name: str, value: object, words: Mapping[str, str]) -> str:
+def shown(name: str, value: object, words: Labels) -> str:
     """A column's value as readers see it."""
     if name == "causal":
         return words["mask_on" if value else "mask_off"]
@@ -43,7 +46,7 @@ def shown(name: str, value: object, words: Mapping[str, str]) -> str:
     return f"{symbol} = {units.count(value) if isinstance(value, int) else value}"
 
 
-def nearest_note(differences: Mapping[str, tuple], words: Mapping[str, str]) -> str:
+def nearest_note(differences: Mapping[str, tuple], words: Labels) -> str:
     """What a recorded shape has in place of the reader's settings, as a sentence; "" where they are the same.
 
     ``differences``: {column: (recorded, wanted)}.
@@ -54,4 +57,4 @@ def nearest_note(differences: Mapping[str, tuple], words: Mapping[str, str]) -> 
         words["instead"].format(got=shown(name, got, words), asked=shown(name, asked, words))
         for name, (got, asked) in differences.items()
     ]
-    return words["other_shape"].format(pairs="; ".join(pairs))
+    return words["other_shape"].format(pairs=words.listed(pairs, "clauses"))

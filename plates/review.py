@@ -170,7 +170,7 @@ class Review(Plate):
             clock = (
                 rates.record.rate(problem.dtype).flops / rates.tensor_rate(problem.dtype) / rates.record.sms
             )
-            title = html.escape("; ".join((*rates.sources, *rates.notes)), quote=True)
+            title = html.escape(self.said("; ".join((*rates.sources, *rates.notes))), quote=True)
             rows.append(
                 [
                     f'<span class="together" title="{title}">{rates.record.name}</span>',

@@ -204,7 +204,7 @@ class Roofline(Plate):
                     units.seconds(standard.lower),
                     units.seconds(bound.lower),
                     units.ratio(standard.lower / bound.lower),
-                    f"<small>{html.escape(gpu.sources[0])}</small>",
+                    f"<small>{html.escape(self.said(gpu.sources[0]))}</small>",
                 ]
             )
         chosen = list(shown).index(self.settings.gpu)
@@ -212,7 +212,7 @@ class Roofline(Plate):
             [(words[f"column_{name}"], number) for name, number in columns], rows, chosen=chosen
         )
         items = "".join(
-            f"<li><b>{gpu.name}</b>: {html.escape('; '.join(gpu.sources))}. "
+            f"<li><b>{gpu.name}</b>: {html.escape(self.said('; '.join(gpu.sources) + '.'))} "
             f"{html.escape(' '.join(map(self.said, gpu.notes)))}</li>"
             for gpu in shown.values()
         )

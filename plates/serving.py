@@ -244,7 +244,7 @@ class Serving(Plate):
                 units.bytes_(kv_cache.weight_bytes(model, s.dtype)),
                 units.bytes_(kv_cache.cache_bytes(model, s.N, s.dtype)),
                 units.count(model.context),
-                model.source,
+                self.said(model.source),
             ]
             rows.append(
                 [f"<b>{cell}</b>" if slug == self.local.model else cell for cell in cells[:-1]] + cells[-1:]

@@ -24,7 +24,9 @@ GROUPS = {
 def _presets(words: dict[str, str], lang: str) -> str:
     def item(preset: presets.Preset) -> str:
         values = {k: int(v) if isinstance(v, bool) else v for k, v in preset.settings.items()}
-        title = html.escape(f"{text.phrase(preset.description, lang)} {preset.source}", quote=True)
+        title = html.escape(
+            f"{text.phrase(preset.description, lang)} {text.phrase(preset.source, lang)}", quote=True
+        )
         name = html.escape(text.phrase(preset.name, lang))
         return f'<li><a href="?{html.escape(urlencode(values))}" title="{title}">{name}</a></li>'
 

@@ -89,15 +89,31 @@ def sections(slug: str, lang: str = "en") -> dict[str, str]:
     return found
 
 
+class Labels(dict):
+    """Labels by key, which know their language: ``said`` and ``listed`` put what a model says into it."""
+
+    def __init__(self, labels: Mapping[str, str], lang: str) -> None:
+        super().__init__(labels)
+        self.lang = lang
+
+    def said(self, sentence: str) -> str:
+        """Return a sentence of the models in the language of the labels, see `phrase`."""
+        return phrase(sentence, self.lang)
+
+    def listed(self, items: Iterable[str], between: str = "items") -> str:
+        """Return ``items`` in a row, with what the language puts between "items" or between "clauses"."""
+        return reading(self.lang)[f"between {between}"].join(items)
+
+
 @lru_cache
-def labels(slug: str, lang: str = "en", name: str = "words") -> dict[str, str]:
+def labels(slug: str, lang: str = "en", name: str = "words") -> Labels:
     """Return the ``key: text`` lines of section ``name``: labels of pictures. English for those ``lang`` lacks."""
 
     def pairs(language: str) -> dict[str, str]:
         lines = sections(slug, language)[name].splitlines()
         return dict(line.split(": ", 1) for line in lines if ": " in line)
 
-    return {**pairs("en"), **pairs(lang)}
+    return Labels({**pairs("en"), **pairs(lang)}, lang)
 
 
 @lru_cache
@@ -165,7 +181,7 @@ def phrase(sentence: str, lang: str = "en") -> str:
         bare = sentence[:-1]
         return sentence if phrase(bare, lang) == bare else f"{phrase(bare, lang)}。"
     if len(clauses) > 1:
-        return reading(lang).get("between clauses", "; ").join(phrase(one, lang) for one in clauses)
+        return reading(lang)["between clauses"].join(phrase(one, lang) for one in clauses)
     return sentence
 
 
@@ -173,7 +189,12 @@ def phrase(sentence: str, lang: str = "en") -> str:
 def reading(lang: str = "en") -> dict[str, str]:
     """Return how formulas are read in ``lang``: ``## reading`` of its ``models.md``, English for what it lacks."""
     lines = _sections(PROSE / lang / "models.md").get("reading", "").splitlines()
-    return {**READING, **dict(line.split(": ", 1) for line in lines if ": " in line)}
+    return {
+        "between clauses": "; ",
+        "between items": ", ",
+        **READING,
+        **dict(line.split(": ", 1) for line in lines if ": " in line),
+    }
 
 
 def lettered(latex: str, lang: str = "en") -> str:

@@ -220,7 +220,7 @@ class Tiles(Plate):
         Br, Bc = traffic.algorithm_1_blocks(s.tile.M(s.problem), s.d)
         least, most = s.param["Bc"].bounds
         found = [
-            (tile.name, tile.Br, tile.Bc, tile.source)
+            (tile.name, tile.Br, tile.Bc, self.said(tile.source))
             for tile in kernel_tiles.published(s.problem, s.gpu_record)
         ]
         if least <= Bc <= most:

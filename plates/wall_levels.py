@@ -60,7 +60,7 @@ def levels(gpu: GPU, words: dict, said: Callable[[str], str] = str) -> str:
     names = ("level", "where", "each", "size", "rate", "remark")
     table = text.table([(words[f"column_{n}"], n in ("size", "rate")) for n in names], rows)
     notes = "".join(f"<li>{html.escape(said(note))}</li>" for note in gpu.notes)
-    sources = html.escape("; ".join(gpu.sources))
+    sources = html.escape(said("; ".join(gpu.sources)))
     return (
         f'<ul class="levels">{head}{"".join(picture)}</ul>{table}'
         f"<details><summary>{words['sheet'].format(gpu=gpu.name)}</summary><ul>{notes}</ul><p>{sources}</p></details>"
