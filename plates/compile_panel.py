@@ -95,7 +95,7 @@ class CompilePanel:
         self._stop()
         if wanted.options is None:
             self.answer = None
-            self._write(f'<div class="compiled"><p class="verdict">{_sentences(wanted.notes)}</p></div>')
+            self._write(f'<div class="compiled"><p class="verdict">{self._sentences(wanted.notes)}</p></div>')
             return
         now, complete = known(wanted)
         if now is not None:
@@ -170,19 +170,24 @@ class CompilePanel:
             Br=options.Br, Bc=options.Bc, d=options.d, dtype=options.dtype, warps=options.warps,
             stages=words["one_stage" if options.stages == 1 else "stages"].format(stages=options.stages),
         )  # fmt: skip
-        notes = _sentences(wanted.notes) if wanted else ""
-        sentence = re.sub(r"(?<=\d) (?=B\b)", "\u00a0", html.escape(answer.sentence))
+        notes = self._sentences(wanted.notes) if wanted else ""
+        # as a sentence of its own: the tile before it is its subject
+        said = words.said(answer.sentence.removesuffix(".") + ".")
+        sentence = re.sub(r"(?<=\d) (?=B\b)", "\u00a0", html.escape(said))
         for change in answer.suggestions:
-            key = self._stages if change.option == "stages" else change.option
-            sentence = sentence.replace(change.text, f'<a href="?{key}={change.value}">{change.text}</a>', 1)
+            key, name = self._stages if change.option == "stages" else change.option, words.said(change.text)
+            sentence = sentence.replace(name, f'<a href="?{key}={change.value}">{name}</a>', 1)
         over = " over" if answer.launches is False else ""
         head = (
-            f'<p class="verdict{over}"><b>{tile}</b> {sentence}. {text.kind("compiled")}'
+            f'<p class="verdict{over}"><b>{tile}</b> {sentence} {text.kind("compiled", lang=words.lang)}'
             f"{f'<br><small>{notes}</small>' if notes else ''}</p>"
         )
         if found is None:
             return f'<div class="compiled">{head}</div>'
         return f'<div class="compiled">{head}{self._limit(answer)}{self._numbers(answer)}{self._mix(answer)}</div>'
+
+    def _sentences(self, notes: tuple[str, ...]) -> str:
+        return html.escape(self._words.said(" ".join(notes)))
 
     def _limit(self, answer: Answer) -> str:
         """Shared memory against what a block may have, as a bar on one scale."""
@@ -228,7 +233,7 @@ class CompilePanel:
     def _mix(self, answer: Answer) -> str:
         words, found = self._words, answer.report
         rows = [
-            [f"<code>{name}</code>", units.count(count), html.escape(MEANINGS.get(name, ""))]
+            [f"<code>{name}</code>", units.count(count), html.escape(words.said(MEANINGS.get(name, "")))]
             for name, count in sorted(found.instructions.items(), key=lambda item: -item[1])
             if count
         ]
@@ -267,10 +272,6 @@ def known(wanted: Request) -> tuple[Answer | None, bool]:
     return Answer(
         wanted.options, gpu, found, origin, fits, () if unknown else changes, said, 0.0
     ), not unknown
-
-
-def _sentences(notes: tuple[str, ...]) -> str:
-    return html.escape(" ".join(notes))
 
 
 def _bare(old: str) -> str:
