@@ -11,6 +11,7 @@ import panel_material_ui as pmui
 
 from plates import links, text
 from plates.bar import Bar, History
+from plates.leaving import forget_views_on_leaving, unfollow_busy
 from plates.plate import Plate, html_pane
 from plates.settings import CUSTOM_GPU, RESETTABLE, SHARED, Settings
 from plates.sidebar import Sidebar
@@ -88,6 +89,8 @@ class Atlas:
             sx=PAGE_SX,
             site_url="?",
         )
+        unfollow_busy(self.page)
+        forget_views_on_leaving()
         self._show_notes(notes)
         self._show_plate()
         names = [*RESETTABLE, "plate", "theme"]

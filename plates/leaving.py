@@ -1,0 +1,37 @@
+"""What the libraries keep of a page after its reader has left, let go: a server that runs for weeks must not grow.
+
+Two things of `panel` outlive a session. Its template follows the server's busy sign, and param keeps that watcher when
+the link is cut. The area of the notifications, a root of the document, stays in the table of the views.
+"""
+
+from __future__ import annotations
+
+import panel as pn
+from panel.io.notifications import NotificationAreaBase
+from panel.util import edit_readonly
+
+
+def unfollow_busy(page) -> None:
+    """Stop ``page`` from following the server's busy sign, which this page does not show."""
+    with edit_readonly(page):
+        page.busy = False
+    for watcher in list(pn.state.param.watchers.get("busy", {}).get("value", ())):
+        follower = getattr(watcher.fn, "__self__", None)
+        if getattr(follower, "self", None) is page:
+            pn.state.param.unwatch(watcher)
+
+
+def forget_views_on_leaving() -> None:
+    """When the session in which this is called ends, take what is left of it out of Panel's table of views."""
+    doc = pn.state.curdoc
+    if doc is None or doc.session_context is None:
+        return
+
+    def forget(_) -> None:
+        for ref, (view, root, owner, _comm) in list(pn.state._views.items()):
+            # the page itself is cleaned up by Panel, which looks for it there
+            if owner is doc and isinstance(view, NotificationAreaBase):
+                view._cleanup(root)
+                pn.state._views.pop(ref, None)
+
+    doc.on_session_destroyed(forget)
