@@ -230,7 +230,9 @@ class Sparsity(Plate):
 
     def _gathered(self, lines, total: int, words: dict) -> str:
         named = text.labels("page", self.settings.lang, "ledger")
-        rows = [[t.tensor, named[t.direction], units.bytes_(t.bytes), self.said(t.why)] for t in lines]
+        rows = [
+            [self.said(t.tensor), named[t.direction], units.bytes_(t.bytes), self.said(t.why)] for t in lines
+        ]
         columns = [(named[name], name == "bytes") for name in ("tensor", "direction", "bytes", "why")]
         body = text.table(columns, rows, [named["total"], "", units.bytes_(total), ""])
         return f"<details><summary>{words['gather_ledger']}</summary>{body}</details>"

@@ -177,11 +177,11 @@ def phrase(sentence: str, lang: str = "en") -> str:
     if len(sentences) > 1:
         said = [phrase(one, lang) for one in sentences]
         return "".join(one if one.endswith("。") else f"{one} " for one in said).rstrip()
-    if sentence.endswith("."):
-        bare = sentence[:-1]
-        return sentence if phrase(bare, lang) == bare else f"{phrase(bare, lang)}。"
     if len(clauses) > 1:
         return reading(lang)["between clauses"].join(phrase(one, lang) for one in clauses)
+    bare = sentence.removesuffix(".")
+    if bare != sentence and phrase(bare, lang) != bare:
+        return f"{phrase(bare, lang)}。"
     return sentence
 
 
@@ -310,7 +310,7 @@ def ledger(found: Ledger, element_bytes: int, title: str, lang: str = "en") -> s
 
     def cells(name: str, direction: str, elements: int, why: str) -> list[str]:
         return [
-            name,
+            phrase(name, lang),
             direction,
             units.count(elements),
             units.bytes_(elements * element_bytes),

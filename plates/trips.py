@@ -8,7 +8,7 @@ from typing import ClassVar
 import param
 from panel.custom import JSComponent
 
-from plates.text import static
+from plates.text import Labels, static
 from workshop import hierarchy, round_trips, units
 from workshop.hardware import GPU
 from workshop.problem import Problem
@@ -33,7 +33,7 @@ def picture(
     found: tuple[round_trips.Pass, ...],
     problem: Problem,
     gpu: GPU,
-    words: dict[str, str],
+    words: Labels,
     said: Callable[[str], str] = str,
 ) -> dict:
     """Return what the picture draws: trips with bytes and sentences, passes, the matrices and the chip.
@@ -47,22 +47,30 @@ def picture(
     level = {item.slug: item for item in hierarchy.levels(gpu)}
     shared, memory = level["shared"], level["memory"]
 
+    def way(item) -> str:
+        return words["out" if item.direction == "write" else "in"]
+
     def trip(k: int) -> dict:
         item = every[k]
         seconds = units.seconds(item.bytes / gpu.bandwidth)
-        way = words["out" if item.direction == "write" else "in"]
-        values = {"n": k + 1, "tensor": item.tensor, "way": way, "bytes": units.bytes_(item.bytes)}
+        values = {
+            "n": k + 1,
+            "tensor": said(item.tensor),
+            "way": way(item),
+            "bytes": units.bytes_(item.bytes),
+        }
         return {
             "tensor": item.tensor,
+            "name": said(item.tensor),
             "write": item.direction == "write",
             "square": item.square,
             "pass": owner[k],
             "bytes": item.bytes,
             "text": units.bytes_(item.bytes),
-            "short": f"{item.tensor} {way}",
+            "short": f"{said(item.tensor)} {way(item)}",
             "total": so_far[k],
             "total_text": units.bytes_(so_far[k]),
-            "label": words["this_trip"].format(tensor=item.tensor, way=way, seconds=seconds),
+            "label": words["this_trip"].format(tensor=said(item.tensor), way=way(item), seconds=seconds),
             "say": words["say_trip"].format(
                 **values, why=words.get(f"why_{found[owner[k]].slug}_{item.tensor}", said(item.why))
             ),
@@ -113,6 +121,15 @@ def picture(
         "after": words["after"].format(**facts),
         "strip": words["strip"].format(**facts),
         "spoken": words["spoken"].format(
-            **facts, list="; ".join(f"{t.tensor} {t.direction}, {units.bytes_(t.bytes)}" for t in every)
+            **facts,
+            list=words.listed(
+                (
+                    words["spoken_trip"].format(
+                        tensor=said(t.tensor), way=way(t), bytes=units.bytes_(t.bytes)
+                    )
+                    for t in every
+                ),
+                "clauses",
+            ),
         ),
     }

@@ -174,7 +174,7 @@ export function render({ model, el }) {
         label.setAttribute("y", middle + 5 * unit)
         label.setAttribute("class", "lane-text inside")
       }
-      label.append(s("tspan", { class: "strong" }, trip.tensor), s("tspan", { dx: 6 }, trip.text))
+      label.append(s("tspan", { class: "strong" }, trip.name), s("tspan", { dx: 6 }, trip.text))
       node.append(label)
       node.append(s("text", { x: left + (trip.write ? head + 6 : 6), y: y + rowHeight * 0.68 - height / 2 - 4, class: "number" }, String(k + 1)))
       node.addEventListener("click", () => player.rest(k + 1))
