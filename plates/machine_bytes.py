@@ -34,8 +34,8 @@ def verdict(boundary: Boundary, words: Labels) -> str:
     return words["no_model"] if same is None else words["agrees" if same else "differs"]
 
 
-def _bar(kind: str, value: float, longest: float, label: str, readout: str) -> str:
-    tag = text.kind("model" if kind == "modelled" else "recorded")
+def _bar(kind: str, value: float, longest: float, label: str, readout: str, lang: str) -> str:
+    tag = text.kind("model" if kind == "modelled" else "recorded", lang=lang)
     shown = text.inline_readout(readout, round(value), units.bytes_(value))
     width = f"{100 * value / longest:.3f}%"
     return (
@@ -58,8 +58,10 @@ def lanes(case: Counted, standard: tuple | None, words: Labels) -> str:
         bars = ""
         if level.modelled is not None:
             label = words["bar_model"].format(model=words.said(level.model))
-            bars += _bar("modelled", level.modelled, longest, label, f"bytes-{name}-model")
-        bars += _bar("counted", level.counted, longest, words["bar_counted"], f"bytes-{name}-counted")
+            bars += _bar("modelled", level.modelled, longest, label, f"bytes-{name}-model", words.lang)
+        bars += _bar(
+            "counted", level.counted, longest, words["bar_counted"], f"bytes-{name}-counted", words.lang
+        )
         said = words["l2_note"] if level.residual is None else off(level.residual, words)
         sentence = html.escape(words.said(f"{level.sentence[:1].upper()}{level.sentence[1:]}."))
         rows.append(
@@ -74,8 +76,9 @@ def lanes(case: Counted, standard: tuple | None, words: Labels) -> str:
             longest,
             words["bar_model"].format(model=words.said("standard")),
             "bytes-standard-model",
+            words.lang,
         )
-        bars += _bar("counted", counted, longest, words["bar_counted"], "bytes-standard-counted")
+        bars += _bar("counted", counted, longest, words["bar_counted"], "bytes-standard-counted", words.lang)
         rows.append(
             f'<section class="level" style="--c:var(--standard)"><h3>{words["level_standard"]} '
             f"<span>{off(counted / model - 1, words)}</span></h3>{bars}<p>{words['standard_note']}</p></section>"

@@ -62,7 +62,7 @@ def _fill_machine(facts: dict, seen: Seen, words: text.Labels, s: Settings, dire
         "dtype": seen.times.problem.dtype,
     }
     facts["blocks"]["machine"] = ""
-    facts["model_tag"] = text.kind("model")
+    facts["model_tag"] = text.kind("model", lang=words.lang)
 
 
 def _fill_bytes(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> None:
@@ -184,10 +184,8 @@ def _fill_times(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> Non
     listed = words.listed(said) or words["no_times"]
     facts["rate_text"] = words["rate_text"].format(N=units.count(at or s.N), listed=listed, **_some(facts))
     facts["seconds_text"] = facts["rate_text"]
-    blocks["replay"] = (
-        f'<div class="replayed"><p>{text.kind("recorded")} {words["replay"].format(gpu=facts["gpu"])}</p>'
-        f"<p>{listed}.</p></div>"
-    )
+    tag, replay = text.kind("recorded", lang=words.lang), words["replay"].format(gpu=facts["gpu"])
+    blocks["replay"] = f'<div class="replayed"><p>{tag} {replay}</p><p>{listed}</p></div>'
 
 
 def _some(facts: dict) -> dict:

@@ -312,4 +312,5 @@ def result(found: Recording, asked: Request, remarks: tuple[str, ...], words: te
         where_from = html.escape(words.said(found.source()))
         origin = f'<p class="from">{where_from} {html.escape(words.said(found.method("time")))}</p>'
     listed = f"<ul>{items}</ul>" if items else ""
-    return f'<div class="live"><p><b>{head}</b> {text.kind("live")} {shape}</p>{body}{listed}{origin}</div>'
+    tag = text.kind("live", lang=words.lang)
+    return f'<div class="live"><p><b>{head}</b> {tag} {shape}</p>{body}{listed}{origin}</div>'

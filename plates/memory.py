@@ -32,10 +32,10 @@ def check(N: int, d: int, Br: int, Bc: int, causal: bool) -> backward.Report:
     return backward.report(min(N, _LONGEST_CHECK, _MOST_BLOCKS * min(Br, Bc)), d, Br, Bc, causal=causal)
 
 
-def _range(shares: list[float]) -> str:
+def _range(shares: list[float], words: text.Labels) -> str:
     """Return the least and the largest of some shares as text, or the one that they all are."""
-    texts = list(dict.fromkeys(units.percent(share) for share in (min(shares), max(shares))))
-    return " to ".join(texts)
+    low, high = (units.percent(share) for share in (min(shares), max(shares)))
+    return low if low == high else words["between"].format(low=low, high=high)
 
 
 class Memory(Plate):
@@ -152,8 +152,8 @@ class Memory(Plate):
             "paper_later": units.bytes_(figure_2_rows[1].bytes[0]),
             "paper_square": units.bytes_(paper.score_bytes),
             "paper_work": units.ratio(figure_2_rows[0].flop[1] / figure_2_rows[0].flop[0]),
-            "share_standard": _range([row[0] for row in share]),
-            "share_flash": _range([row[1] for row in share]),
+            "share_standard": _range([row[0] for row in share], words),
+            "share_flash": _range([row[1] for row in share], words),
             "_": (problem, tile, gpu, kept, ledgers, moved, work, seconds, report, words),
         }
         facts["multiples_text"] = words["multiples_text"].format(**facts)

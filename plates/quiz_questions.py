@@ -72,7 +72,9 @@ def _shown(question: quiz.Question, common: dict, lang: str, name: Callable[[str
     choices = []
     for key in question.choices:
         label, remark = words.choices.get(key, ("", ""))
-        label = html.escape(question.texts[key]) if key in question.texts else inline(label)
+        label = (
+            html.escape(text.phrase(question.texts[key], lang)) if key in question.texts else inline(label)
+        )
         if not label:
             raise KeyError(
                 f"plates/prose/quiz.md: question '## {question.slug}' has no words for choice {key!r}"

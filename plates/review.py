@@ -142,7 +142,7 @@ class Review(Plate):
             return [f"<b class=together>{words[f'row_{name}']}</b>", *(cell(g) for g in every)]
 
         def reported(g) -> str:
-            return f"{_reported(g.published)} {text.kind('cited', g.source, lang)}"
+            return f"{_reported(g.published)} {text.kind('cited', self.said(g.source), lang)}"
 
         def modelled(g) -> str:
             busy = schedule.schedule(g, UNITS[g.chip], problem, tile).busy("matmul")

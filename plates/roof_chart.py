@@ -71,7 +71,8 @@ class RoofChart:
         figures.hover(
             fig,
             [dot for _, dot in self._points.values()],
-            '<div style="font:14px system-ui;padding:2px 4px"><b>$name</b><br>@i, at most @r<br>@t, @w</div>',
+            '<div style="font:14px system-ui;padding:2px 4px"><b>$name</b><br>'
+            f"{words['hover'].format(intensity='@i', rate='@r')}<br>@t, @w</div>",
         )
 
     def patch(self, gpu: GPU, dtype: str, times: dict[str, Time], waits: dict[str, str]) -> None:

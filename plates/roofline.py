@@ -131,7 +131,7 @@ class Roofline(Plate):
         cases = set(map(id, rows))
         used = replace(found, rows=tuple(row for row in found.rows if id(row) in cases))
         shown = provenance.line(used, ("time", "dram-read"), said)
-        return f'<p class="what">{text.kind("recorded")} {words["measured_note"]} {note}</p>{shown}'
+        return f'<p class="what">{text.kind("recorded", lang=words.lang)} {words["measured_note"]} {note}</p>{shown}'
 
     def readouts(self, facts: dict) -> list[text.Readout]:
         _, tile, _, times, words = facts["_"]

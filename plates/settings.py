@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import param
 
+from plates.text import phrase
 from workshop import hardware, problem
 
 LANGUAGES = ("en", "zh")
@@ -58,7 +59,11 @@ class Settings(param.Parameterized):
     def gpu_record(self) -> hardware.GPU:
         """The chosen GPU, or the custom one that the reader typed in."""
         if self.gpu == "custom":
-            return hardware.custom(bandwidth=self.bandwidth * 1e9, peak=self.tflops * 1e12)
+            return hardware.custom(
+                bandwidth=self.bandwidth * 1e9,
+                peak=self.tflops * 1e12,
+                name=phrase(hardware.CUSTOM_NAME, self.lang),
+            )
         return hardware.GPUS[self.gpu]
 
 

@@ -29,7 +29,7 @@ _LEDGER = ("tensor", "direction", "elements", "bytes", "why")
 _NUMBER = re.compile(r"\d[\d,.]*(?<![,.])")
 _FIELD = re.compile(r"\{[a-z]+\}")
 _MARKS = (r"(?<=[.?!]) (?=\S)", r"; ")  # between sentences, between clauses
-_WITHIN = r"(?:(?![.?!] |; ).)"  # a character of one clause
+_WITHIN = r"(?:(?![.?!](?: |$)|; ).)"  # a character of one clause
 _GAP = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")  # Chinese has none
 _SECTION = re.compile(r"## [a-z][A-Za-z0-9_]*$")
 STATIC = Path(__file__).parent.parent / "static"

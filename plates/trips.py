@@ -97,7 +97,7 @@ def picture(
             {"strips": ["V", "O"], "square": "P", "note": words[f"note_{'P' if last == 'P' else 'dropped'}"]},
         ],
         "hbm": {
-            "title": words["hbm"].format(kind=gpu.memory_kind),
+            "title": words["hbm"].format(kind=said(gpu.memory_kind)),
             "note": f"{units.bytes_(memory.total)}, {units.rate_bytes(gpu.bandwidth)}",
         },
         "chip": {

@@ -303,11 +303,14 @@ def gpu_named(slug: str) -> GPU:
     return GPUS[slug]
 
 
+CUSTOM_NAME = "Custom GPU"
+
+
 def custom(
     bandwidth: float,
     peak: float,
     *,
-    name: str = "Custom GPU",
+    name: str = CUSTOM_NAME,
     sms: int = 132,
     smem_sm: int = 228 * KIB,
     smem_block: int = 227 * KIB,

@@ -6,11 +6,15 @@ import re
 
 import jinja2
 import jinja2.meta
+import param
 import pytest
 
 from plates import quiz_questions, terms, text
 from plates.registry import PLATES
+from plates.settings import CUSTOM_GPU, SHARED
 from plates.shell import Atlas
+from tests.plates.english import of_view, stray
+from tests.plates.walk import ends
 
 FILES = sorted(path.stem for path in text.PROSE.glob("*.md"))
 # what a translation may add: English keeps a plate's name and scope in its class, and its narration in the models
@@ -122,6 +126,51 @@ def test_every_plate_is_built_in_chinese(plate):
     assert atlas.search().endswith("lang=zh") and "lang" not in atlas.search("en")
 
 
+def each(owner: param.Parameterized, name: str) -> list:
+    """Return every value of a choice, both ends of a number."""
+    spec = owner.param[name]
+    several = isinstance(spec, param.Selector) and not isinstance(spec, param.ListSelector)
+    return list(spec.objects) if several else ends(owner, name)
+
+
+@pytest.mark.parametrize("plate", PLATES, ids=lambda p: p.slug)
+def test_nothing_on_a_plate_is_english(plate):
+    atlas = Atlas(PLATES, f"?plate={plate.slug}&lang=zh")
+    shown = atlas.plates[plate.slug]
+    controls = [(atlas.settings, n) for n in (*SHARED, *CUSTOM_GPU) if n in plate.uses or n in CUSTOM_GPU]
+    controls += [(shown.local, n) for n in plate.local_keys]
+    texts = of_view([atlas._layout])
+    for owner, name in controls:
+        before = getattr(owner, name)
+        for value in each(owner, name):
+            setattr(owner, name, value)
+            texts |= of_view([shown.view()])
+        setattr(owner, name, before)
+    assert len(texts) > 300 and sum(bool(_CJK.search(one)) for one in texts) > 80
+    found = {one: stray(one) for one in texts if stray(one)}
+    assert not found, found
+
+
+def test_the_search_for_english_finds_it():
+    english = Atlas(PLATES, "?plate=tiles")
+    texts = of_view([english._layout])
+    assert sum(bool(stray(one)) for one in texts) > 40
+    for one in (
+        "set by threads and registers",
+        "Read off a program",
+        "2.18 GB 按 the model",
+        "fast dense rate table",
+    ):
+        assert stray(one), one
+    for one in (
+        "Dao, Fu, Ermon, Rudra, Ré, 2022",
+        "用于 dP = dO Vᵀ",
+        "H100 SXM，bf16",
+        "第 {i} 段，共 {of} 段",
+    ):
+        assert not stray(one), one
+
+
 def test_what_a_language_lacks_is_english(tmp_path, monkeypatch):
     (tmp_path / "zh").mkdir()
     (tmp_path / "one.md").write_text("# Claim\n\n## why\nBecause.\n\n## words\na: first\nb: second\n")
@@ -138,6 +187,39 @@ def test_what_a_language_lacks_is_english(tmp_path, monkeypatch):
     finally:
         for cached in (text.sections, text.labels, text._phrases, text.phrase):
             cached.cache_clear()
+
+
+def test_a_note_on_a_link_is_in_the_language_of_the_page():
+    atlas = Atlas(
+        PLATES, "?plate=wall&lang=zh&N=abc&causal=perhaps&gpu=none&d=1e9&Br=2.5&passes=scale,xyz&B=1&B=2"
+    )
+    shown = re.findall(r'class="note">([^<]*)<', atlas._notes.object)
+    assert len(shown) == 6 and "N=abc 不是数：仍为 8192。" in shown
+    assert all(_CJK.search(one) and not stray(one) for one in shown), shown
+    assert "is not a number" in Atlas(PLATES, "?plate=wall&N=abc")._notes.object
+
+
+def test_fields_of_a_sentence_are_translated_too(tmp_path, monkeypatch):
+    (tmp_path / "zh").mkdir()
+    (tmp_path / "zh" / "models.md").write_text(
+        "{who} has 3 of {what}\n> {what}：{who} 有 # 个\ncats\n> 猫\nwhy\n> 为何\n\n## reading\nbetween clauses: ；\n"
+    )
+    monkeypatch.setattr(text, "PROSE", tmp_path)
+    cached = (text.sections, text.labels, text._phrases, text.phrase, text.reading)
+    for one in cached:
+        one.cache_clear()
+    try:
+        assert text.phrase("Li #7 has 1,024 of cats", "zh") == "猫：Li #7 有 1,024 个"
+        assert text.phrase("A has 1 of cats; why; unknown", "zh") == "猫：A 有 1 个；为何；unknown"
+        assert (
+            text.phrase("A has 1 of cats. B has 2 of dogs. What?", "zh")
+            == "猫：A 有 1 个。dogs：B 有 2 个。What?"
+        )
+        assert text.phrase("{who} has 3 of {what}", "zh") == "{what}：{who} 有 3 个"
+        assert text.lettered(r"\mathrm{why} = \mathrm{cat}", "zh") == r"\text{为何} = \mathrm{cat}"
+    finally:
+        for one in cached:
+            one.cache_clear()
 
 
 def test_sentences_of_models_are_looked_up_with_their_numbers():
