@@ -157,7 +157,7 @@ def test_the_search_for_english_finds_it():
     assert sum(bool(stray(one)) for one in texts) > 40
     for one in (
         "set by threads and registers",
-        "Read off a program",
+        "Read off by a compiler",
         "2.18 GB 按 the model",
         "fast dense rate table",
     ):
