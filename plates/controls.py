@@ -109,7 +109,7 @@ class NumberControl(pn.viewable.Viewer):
         low, high = owner.param[name].bounds
         self._round = [v for v in (values or ROUND[name]) if low <= v <= high]
         value = getattr(owner, name)
-        spoken = f"{symbol}, {meaning}"
+        spoken = self._words["named"].format(symbol=symbol, meaning=meaning)
         self._slider = pmui.DiscreteSlider(
             label=spoken,
             options=self._options(value),

@@ -137,4 +137,4 @@ def shape(case: Counted, words: Labels) -> str:
     row = case.row
     heads = words["one_head"] if row.heads == 1 else words["many_heads"].format(heads=row.heads)
     items = [f"N = {units.count(row.N)}", heads, f"d = {row.d}", f"{row.Br}×{row.Bc}"]
-    return words.listed([*items, words["mask_on"]] if row.causal else items)
+    return words.listed([*items, words["mask_on"]] if row.causal else items, "parts")

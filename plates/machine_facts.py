@@ -102,8 +102,9 @@ def _fill_bytes(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> Non
     if s.dtype != case.row.dtype:
         other["dtype"] = (case.row.dtype, s.dtype)
     note = provenance.nearest_note(other, words)
+    shape = words["sentence"].format(text=machine_bytes.shape(case, words))
     link = f' <a href="{machine_bytes.link(case)}">{words["go_there"]}</a>' if other else ""
-    blocks["bytes_note"] = f'<p class="what"><b>{machine_bytes.shape(case, words)}.</b> {note}{link}</p>'
+    blocks["bytes_note"] = f'<p class="what"><b>{shape}</b> {note}{link}</p>'
     blocks["lanes"] = machine_bytes.lanes(case, seen.standard, words)
     blocks["cases"] = machine_bytes.table(seen.evidence, case, words)
     counters = ("l1-load", "l2", "dram-read", "dram-write")
@@ -184,8 +185,9 @@ def _fill_times(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> Non
     listed = words.listed(said) or words["no_times"]
     facts["rate_text"] = words["rate_text"].format(N=units.count(at or s.N), listed=listed, **_some(facts))
     facts["seconds_text"] = facts["rate_text"]
+    spoken = words["sentence"].format(text=listed)
     tag, replay = text.kind("recorded", lang=words.lang), words["replay"].format(gpu=facts["gpu"])
-    blocks["replay"] = f'<div class="replayed"><p>{tag} {replay}</p><p>{listed}</p></div>'
+    blocks["replay"] = f'<div class="replayed"><p>{tag} {replay}</p><p>{spoken}</p></div>'
 
 
 def _some(facts: dict) -> dict:
@@ -258,7 +260,7 @@ def _fill_errors(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> No
         f'<p class="what"><b>{shape}</b> {judged} {provenance.nearest_note(other, words)}</p>'
     )
     listed = words.listed(f"{words[f'provider_{p}']} {number(r.p50)}" for p, r in found.rows.items())
-    facts["error_text"] = f"{shape} {listed}. {judged}"
+    facts["error_text"] = f"{shape} {words['sentence'].format(text=listed)} {judged}"
     same = {name: getattr(row, name) for name in ("N", "d", "dtype", "causal", "direction")}
     used = seen.evidence.where(metric="error-max", **same)
     blocks["error_from"] = provenance.line(used, ("error-max",), words)

@@ -18,7 +18,7 @@ def _tera(rate: float) -> str:
     return f"{units.count(rate / 1e12)} TFLOP/s"
 
 
-def training(words: dict[str, str], lang: str) -> str:
+def training(words: text.Labels, lang: str) -> str:
     """Return the table of training times and speed-ups."""
     columns = [(words["task"], False), (words["by"], False), (words["other_time"], True)]
     columns += [(words["flash_time"], True), (words["speedup"], True), (words["source"], False)]
@@ -47,7 +47,7 @@ def training(words: dict[str, str], lang: str) -> str:
     return text.table(columns, rows)
 
 
-def memory(words: dict[str, str], lang: str) -> str:
+def memory(words: text.Labels, lang: str) -> str:
     """Return the table of training memory."""
     columns = [(words["length"], True), (words["other_memory"], True), (words["flash_memory"], True)]
     columns += [(words["saving"], True), (words["source"], False)]
@@ -64,7 +64,7 @@ def memory(words: dict[str, str], lang: str) -> str:
     return text.table(columns, rows)
 
 
-def speed(words: dict[str, str], lang: str) -> str:
+def speed(words: text.Labels, lang: str) -> str:
     """Return the table of kernel speeds."""
     columns = [(words["kernel"], False), (words["on"], False), (words["what"], False)]
     columns += [
@@ -75,12 +75,12 @@ def speed(words: dict[str, str], lang: str) -> str:
     ]
     rows = []
     for row in results.THROUGHPUT:
-        head = "" if row.d is None else f", d = {row.d}"
+        head = [] if row.d is None else [f"d = {row.d}"]
         rows.append(
             [
                 f'<span class="together">{html.escape(text.phrase(row.what, lang))}</span>',
                 f'<span class="together">{html.escape(GPUS[row.gpu].name)}</span>',
-                f"{text.phrase(row.direction, lang)}, {row.dtype}{head}",
+                words.listed([words.said(row.direction), row.dtype, *head], "parts"),
                 _tera(row.full),
                 "" if row.causal is None else _tera(row.causal),
                 units.percent(row.share),
@@ -90,7 +90,7 @@ def speed(words: dict[str, str], lang: str) -> str:
     return text.table(columns, rows)
 
 
-def tables(words: dict[str, str], lang: str) -> str:
+def tables(words: text.Labels, lang: str) -> str:
     """Return all tables with their headings."""
     parts = (("training", training), ("memory", memory), ("speed", speed))
     return "".join(

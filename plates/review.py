@@ -150,7 +150,7 @@ class Review(Plate):
             tag = text.kind("model", words["model_note"], lang)
             return f"{text.inline_readout(name, busy, units.percent(busy))} {tag}"
 
-        rows = [row("year", lambda g: f"{g.year}, {UNITS[g.chip].record.name}")]
+        rows = [row("year", lambda g: words.listed([str(g.year), UNITS[g.chip].record.name], "parts"))]
         rows += [
             row(name, lambda g, name=name: cells[f"{g.slug}_{name}"])
             for name in ("loop", "warps", "async", "precision", "limit")

@@ -101,7 +101,7 @@ class Labels(dict):
         return phrase(sentence, self.lang)
 
     def listed(self, items: Iterable[str], between: str = "items") -> str:
-        """Return ``items`` in a row, with what the language puts between "items" or between "clauses"."""
+        """Return ``items`` in a row, with what the language puts between "items", "parts" or "clauses"."""
         return reading(self.lang)[f"between {between}"].join(items)
 
 
@@ -192,6 +192,7 @@ def reading(lang: str = "en") -> dict[str, str]:
     return {
         "between clauses": "; ",
         "between items": ", ",
+        "between parts": ", ",
         **READING,
         **dict(line.split(": ", 1) for line in lines if ": " in line),
     }
