@@ -196,6 +196,8 @@ class Runner:
             finally:
                 with self._lock:
                     self._current = None
+                # the thread may now wait long, and must not keep the page that the run told alive
+                job = None
             self._tell_positions()
         if worker is not None:
             worker.end()

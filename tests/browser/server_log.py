@@ -1,0 +1,22 @@
+"""What a server wrote, read for what must not be there."""
+
+from __future__ import annotations
+
+# A tab that closes while the server is writing to it: the libraries log the write that found nobody.
+_NOBODY = ("WebSocketClosedError", "StreamClosedError")
+
+
+def tracebacks(text: str) -> list[str]:
+    """Return the tracebacks in a server's log, except those of a write to a tab that was just closed."""
+    found = []
+    for part in text.split("Traceback (most recent call last):")[1:]:
+        frames, end = [], ""
+        for line in part.splitlines()[1:]:
+            if line.startswith(" ") or not line.strip():
+                frames.append(line)
+                continue
+            end = line
+            break
+        if not any(name in end for name in _NOBODY):
+            found.append("\n".join([*frames[-6:], end]))
+    return found
