@@ -77,13 +77,17 @@ class Tables:
         )
         return f'<ul class="marks">{items}</ul>'
 
+    def _outside(self, shown: str) -> str:
+        """The scores do not fit the format, as a sentence."""
+        return self.words["sentence"].format(text=self.words["outside"].format(format=shown))
+
     def description(self, errors: Mapping[str, tuple[Comparison, Comparison]]) -> str:
         """The chart in words."""
         rows = []
         for name, (sound, wrong) in errors.items():
             shown = self.words[f"format_{name}"]
             if not sound.fits:
-                rows.append(self.words["outside"].format(format=shown) + ".")
+                rows.append(self._outside(shown))
                 continue
             numbers = {"full": self._error(sound.full), "tiled": self._error(sound.tiled)}
             rows.append(self.words["spoken"].format(format=shown, **numbers))
@@ -120,7 +124,7 @@ class Tables:
         """One element by several orders, bit by bit; a bit that is not the first line's is marked."""
         if found is None:
             shown = self.words[f"format_{self.small.labFormat}"]
-            return f'<p class="quiet">{self.words["outside"].format(format=shown)}.</p>'
+            return f'<p class="quiet">{self._outside(shown)}</p>'
         share = text.Readout(
             "lab-differing",
             found.differing,
