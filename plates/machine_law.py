@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from bokeh.models import ColumnDataSource, Span
 
 from plates import figures, machine_bytes
 from plates.figures import Themed
+from plates.text import Labels
 from workshop import units
 from workshop.recordings.boundaries import COMPULSORY_UP_TO, WAVES_FROM
 from workshop.recordings.evidence import Counted, Evidence, agrees
@@ -33,7 +33,7 @@ class LawChart:
         "unclaimed": "over",
     }
 
-    def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
+    def __init__(self, themed: Themed, words: Labels) -> None:
         self._words = words
         self._drawn: Evidence | None = None
         self.fig = fig = figures.chart(
@@ -90,9 +90,13 @@ class LawChart:
                 "x": [p[0] for p in found_points],
                 "y": [p[1] for p in found_points],
                 "shape": [machine_bytes.shape(case, words) for *_, case, _ in found_points],
-                "model": [f"{level.model}: {units.bytes_(level.modelled)}" for *_, level in found_points],
+                "model": [
+                    words.pair(words.said(level.model), units.bytes_(level.modelled))
+                    for *_, level in found_points
+                ],
                 "counted": [
-                    f"{words['bar_counted']}: {units.bytes_(level.counted)}" for *_, level in found_points
+                    words.pair(words["bar_counted"], units.bytes_(level.counted))
+                    for *_, level in found_points
                 ],
                 "off": [machine_bytes.off(level.residual, words) for *_, level in found_points],
             }
@@ -127,7 +131,7 @@ class PassesChart:
 
     GROUPS = ("one", "many", "apart")
 
-    def __init__(self, themed: Themed, words: Mapping[str, str]) -> None:
+    def __init__(self, themed: Themed, words: Labels) -> None:
         self._words = words
         self._drawn: Evidence | None = None
         self.fig = fig = figures.chart(

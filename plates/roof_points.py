@@ -60,10 +60,19 @@ class RoofPoints:
                 "y": [point.rate],
                 "i": [units.intensity(point.intensity)],
                 "r": [units.rate_flops(point.rate)],
-                "t": [f"N = {units.count(row.N)}, d = {row.d}, {units.seconds(row.p50)}"],
+                "t": [
+                    words.listed(
+                        [f"N = {units.count(row.N)}", f"d = {row.d}", units.seconds(row.p50)], "parts"
+                    )
+                ],
                 "s": [
-                    f"{words['bytes_counted' if point.counted else 'bytes_modelled']}, "
-                    f"{words['hover_recorded'].format(gpu=row.gpu, day=row.time[:10])}"
+                    words.listed(
+                        [
+                            words["bytes_counted" if point.counted else "bytes_modelled"],
+                            words["hover_recorded"].format(gpu=row.gpu, day=row.time[:10]),
+                        ],
+                        "parts",
+                    )
                 ],
             }
         self._place(found)

@@ -385,7 +385,7 @@ class Serving(Plate):
         for name, value in intensity.items():
             self._dots[name].data = {"x": [value], "y": self._dots[name].data["y"], "zero": [low]}
             self._dot_labels[name].update(
-                x=low, text=f"{words[f'intensity_{name}']}: {units.intensity(value)}"
+                x=low, text=words.pair(words[f"intensity_{name}"], units.intensity(value))
             )
         self._ridge.location = ridge
         right = ridge**2 < low * high**1.4

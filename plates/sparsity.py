@@ -373,7 +373,7 @@ class Sparsity(Plate):
         self._view_of_mask.param.update(**changes)
         for name in SHARES:
             self._bars[name].data = {"y": self._bars[name].data["y"], "right": [shares[name]]}
-            self._bar_labels[name].text = f"{words[f'share_{name}']}: {units.percent(shares[name])}"
+            self._bar_labels[name].text = words.pair(words[f"share_{name}"], units.percent(shares[name]))
         self._patch_waste(shares["live"])
 
     def _patch_waste(self, floor: float) -> None:

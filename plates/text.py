@@ -100,6 +100,10 @@ class Labels(dict):
         """Return a sentence of the models in the language of the labels, see `phrase`."""
         return phrase(sentence, self.lang)
 
+    def pair(self, name: str, value: str) -> str:
+        """Return a name with its value: "counted: 2.18 GB"."""
+        return reading(self.lang)["name and value"].format(a=name, b=value)
+
     def listed(self, items: Iterable[str], between: str = "items") -> str:
         """Return ``items`` in a row, with what the language puts between "items", "parts" or "clauses"."""
         return reading(self.lang)[f"between {between}"].join(items)
@@ -193,6 +197,7 @@ def reading(lang: str = "en") -> dict[str, str]:
         "between clauses": "; ",
         "between items": ", ",
         "between parts": ", ",
+        "name and value": "{a}: {b}",
         **READING,
         **dict(line.split(": ", 1) for line in lines if ": " in line),
     }

@@ -98,7 +98,7 @@ def picture(
         ],
         "hbm": {
             "title": words["hbm"].format(kind=said(gpu.memory_kind)),
-            "note": f"{units.bytes_(memory.total)}, {units.rate_bytes(gpu.bandwidth)}",
+            "note": words.listed([units.bytes_(memory.total), units.rate_bytes(gpu.bandwidth)], "parts"),
         },
         "chip": {
             "title": words["chip"],
