@@ -8,6 +8,7 @@ from workshop.kernels.plan import (
     SWEEP_ROWS,
     TEACHING_TILES,
     Case,
+    as_published,
     counter_cases,
     does_not_fit,
     plan,
@@ -49,7 +50,7 @@ def test_every_provider_is_timed_on_every_asked_for_shape(N, d, causal, directio
         and (case.N, case.d, case.causal, case.direction) == (N, d, causal, direction)
         and case.heads == case.kv_heads == 32
     }
-    assert timed == set(PROVIDERS) - ({"teaching"} if direction != "forward" else set())
+    assert timed == set(PROVIDERS)
 
 
 def test_the_bars_come_first():
@@ -58,9 +59,18 @@ def test_the_bars_come_first():
 
 
 def test_the_sweep_has_every_tile_and_those_that_cannot_launch():
-    tiles = [case.tile for case in sweep(128)]
-    assert len(tiles) == len(set(tiles)) == len(SWEEP_ROWS) ** 2 * 2
-    assert (64, 256, 4, 2) in tiles and (256, 256, 8, 2) in tiles
+    for causal in (False, True):
+        tiles = [case.tile for case in sweep(128, causal=causal)]
+        assert len(tiles) == len(set(tiles)) == len(SWEEP_ROWS) ** 2 * 2
+        assert (64, 256, 4, 2) in tiles and (256, 256, 8, 2) in tiles
+        assert set(sweep(128, causal=causal)) <= {case for _, case in everything()}
+
+
+def test_the_papers_conditions_are_sixteen_thousand_tokens_and_a_width_of_2048():
+    cases = as_published(("fast",))
+    assert {(c.d, c.heads) for c in cases} == {(64, 32), (128, 16), (256, 8)}
+    assert {c.batch * c.N for c in cases} == {16384} and {c.N for c in cases} == set(SEQUENCES)
+    assert set(cases) <= {case for _, case in everything()}
 
 
 def test_counters_cover_both_sides_of_the_caches_edge_and_several_heads():

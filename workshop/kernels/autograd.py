@@ -7,16 +7,21 @@ import functools
 from .checks import Shape, positive_scale
 
 
+def differentiable(q, k, v) -> bool:
+    """Whether torch would ask for gradients of what comes of these tensors."""
+    import torch
+
+    return torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
+
+
 def attend(forward, shape: Shape, q, k, v, causal: bool, scale: float):
     """(o, logsumexp) of `forward(q, k, v, scale)`, differentiable in q, k and v.
 
     The logsumexp has no gradient: it is marked so, and asking for one is torch's own error. scale may be negative or
     zero; `forward` and the backward pass get a positive one.
     """
-    import torch
-
     q, scale = positive_scale(q, scale)
-    if not (torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)):
+    if not differentiable(q, k, v):
         return forward(q, k, v, scale)
     return _function().apply(forward, shape, q, k, v, bool(causal), scale)
 

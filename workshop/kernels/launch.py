@@ -37,16 +37,15 @@ class Repeat:
     def __init__(self, spec: LaunchSpec, compiled, tensors: tuple[str, ...]):
         names = spec.function.arg_names
         self.compiled, self.grid = compiled, (*spec.grid, 1, 1)[:3]
-        self.places = {name: names.index(name) for name in tensors}
+        self.places = tuple(names.index(name) for name in tensors)
         self.arguments = [spec.arguments[name] for name in names]
-        for place in self.places.values():
+        for place in self.places:
             self.arguments[place] = _rebased(self.arguments[place], None)
 
-    def run(self, device, **tensors) -> None:
-        """Launch on `device` with these tensors, named as in the kernel."""
-        arguments = list(self.arguments)
-        for name, tensor in tensors.items():
-            place = self.places[name]
+    def run(self, device, *tensors) -> None:
+        """Launch on `device` with these tensors, in the order in which they were named."""
+        arguments = self.arguments.copy()
+        for place, tensor in zip(self.places, tensors, strict=True):
             arguments[place] = _rebased(arguments[place], tensor)
         with on(device):
             self.compiled[self.grid](*arguments)

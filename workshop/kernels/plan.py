@@ -20,8 +20,11 @@ LONG = 131072
 SDPA = ("sdpa-cudnn", "sdpa-flash", "sdpa-efficient")
 #: Tile (Br, Bc, warps, stages) the teaching kernel is timed with against N, by head size: the winner of the
 #: tile sweep.
-TEACHING_TILES = {64: (128, 64, 8, 4), 128: (128, 64, 4, 2), 256: (64, 64, 4, 2)}
+TEACHING_TILES = {64: (128, 64, 8, 4), 128: (128, 64, 4, 2), 256: (128, 64, 8, 2)}
 SWEEP_ROWS = (16, 32, 64, 128, 256)
+#: What published figures are measured at (Dao 2023, section 4.1; Shah et al. 2024, section 4.1): tokens of a batch,
+#: and columns of all heads together.
+PUBLISHED_TOKENS, PUBLISHED_COLUMNS = 16384, 2048
 
 
 @dataclass(frozen=True)
@@ -127,18 +130,36 @@ def _grid(providers, ds, Ns, direction="forward", causals=(False, True), **shape
                     yield _tiled(Case(provider, direction, N=N, d=d, causal=causal, **shape))
 
 
-def sweep(d: int, N: int = 4096) -> tuple[Case, ...]:
+def as_published(providers, ds=(64, 128, 256), Ns=SEQUENCES) -> tuple[Case, ...]:
+    """Forward, the batch so large that every length has as many tokens, the heads so many that d does not change the
+    model's width: the conditions of the papers' figures."""
+    return tuple(
+        case
+        for d in ds
+        for N in Ns
+        for case in _grid(
+            providers,
+            (d,),
+            (N,),
+            batch=max(1, PUBLISHED_TOKENS // N),
+            heads=PUBLISHED_COLUMNS // d,
+            kv_heads=PUBLISHED_COLUMNS // d,
+        )
+    )
+
+
+def sweep(d: int, N: int = 4096, causal: bool = False) -> tuple[Case, ...]:
     """Every tile of the teaching kernel's sweep, tiles that cannot launch included: their refusal is a
     result."""
     return tuple(
-        Case("teaching", N=N, d=d, Br=Br, Bc=Bc, warps=warps, stages=2)
+        Case("teaching", N=N, d=d, causal=causal, Br=Br, Bc=Bc, warps=warps, stages=2)
         for Br in SWEEP_ROWS
         for Bc in SWEEP_ROWS
         for warps in (4, 8)
     )
 
 
-def deeper(d: int, N: int = 4096) -> tuple[Case, ...]:
+def deeper(d: int, N: int = 4096, causal: bool = False) -> tuple[Case, ...]:
     """Tiles worth more or fewer stages than the sweep's two."""
     sides = (
         ((64, 64), (64, 128), (128, 32), (128, 64), (128, 128), (256, 64))
@@ -148,7 +169,7 @@ def deeper(d: int, N: int = 4096) -> tuple[Case, ...]:
     tiles = [(Br, Bc, warps) for Br, Bc in sides for warps in (4, 8)]
     stages = (1, 3, 4) if d <= 128 else (1, 2, 3)
     return tuple(
-        Case("teaching", N=N, d=d, Br=Br, Bc=Bc, warps=warps, stages=n)
+        Case("teaching", N=N, d=d, causal=causal, Br=Br, Bc=Bc, warps=warps, stages=n)
         for Br, Bc, warps in tiles
         for n in stages
     )
@@ -237,8 +258,7 @@ def _errors() -> tuple[Case, ...]:
         )
         for case in _grid(("standard", "teaching", "fast", "sdpa-efficient"), (64, 128), (1024,))
     )
-    both = ("standard", "fast", *SDPA)
-    backward = tuple(_grid(both, (128, 64), (1024, 4096), "forward+backward"))
+    backward = tuple(_grid(every, (128, 64), (1024, 4096), "forward+backward"))
     return (
         *forward,
         *backward,
@@ -257,13 +277,12 @@ def plan(quick: bool = False, counters: bool = False) -> tuple[Batch, ...]:
         counters: include what needs `ncu`.
     """
     every = ("standard", "teaching", "fast", *SDPA)
-    trained = ("standard", "fast", *SDPA)
     core, further, limits = counter_cases()
     if quick:
         batches = [
             Batch("machine", "machine"),
             Batch("forward", "time", tuple(_grid(every, (128, 64), (512, 4096)))),
-            Batch("training", "time", tuple(_grid(trained, (128,), (4096,), "forward+backward", (False,)))),
+            Batch("training", "time", tuple(_grid(every, (128,), (4096,), "forward+backward", (False,)))),
             Batch("errors", "error", tuple(_grid(every, (128,), (512,), causals=(True,)))),
             Batch("counters", "counters", core[:6]),
         ]
@@ -273,7 +292,7 @@ def plan(quick: bool = False, counters: bool = False) -> tuple[Batch, ...]:
         batches = [
             Batch("machine", "machine"),
             Batch("forward", "time", tuple(_grid(every, (128, 64), SEQUENCES))),
-            Batch("training", "time", tuple(_grid(trained, (128, 64), SEQUENCES, "forward+backward"))),
+            Batch("training", "time", tuple(_grid(every, (128, 64), SEQUENCES, "forward+backward"))),
             Batch("tiles", "time", sweep(128) + sweep(64)),
             Batch("counters", "counters", core),
             Batch("errors", "error", _errors()),
@@ -281,8 +300,11 @@ def plan(quick: bool = False, counters: bool = False) -> tuple[Batch, ...]:
             Batch("limits of the counters", "counters", limits),
             Batch("stages", "time", deeper(128) + deeper(64) + deeper(256)),
             Batch("long", "time", tuple(_grid(every, (128, 64), (LONG,), **eight))),
+            Batch("causal tiles", "time", sweep(128, causal=True) + sweep(64, causal=True)),
+            Batch("causal stages", "time", deeper(128, causal=True) + deeper(64, causal=True)),
+            Batch("as published", "time", as_published(("fast", "teaching", "sdpa-cudnn", "sdpa-flash"))),
             Batch("wide", "time", tuple(_grid(every, (256,), SEQUENCES))),
-            Batch("wide training", "time", tuple(_grid(trained, (256,), SEQUENCES, "forward+backward"))),
+            Batch("wide training", "time", tuple(_grid(every, (256,), SEQUENCES, "forward+backward"))),
             Batch(
                 "grouped",
                 "time",
