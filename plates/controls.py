@@ -9,8 +9,8 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 
+from plates.language import labels
 from plates.links import convert
-from plates.text import labels
 from workshop import units
 
 ROUND = {

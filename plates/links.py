@@ -12,8 +12,8 @@ from urllib.parse import parse_qs, urlencode
 
 import param
 
+from plates.language import labels
 from plates.settings import CUSTOM_GPU, SHARED, Settings
-from plates.text import labels
 
 _SHOWN = 24  # characters of a bad value that a note repeats
 _MOST_FIELDS = 200  # of a query that are read; a view needs fewer than 40

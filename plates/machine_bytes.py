@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from plates import text
-from plates.text import Labels
+from plates.language import Labels
 from workshop import units
 from workshop.recordings.boundaries import Boundary
 from workshop.recordings.evidence import Counted, Evidence, agrees

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from plates import machine_bytes, machine_time, provenance, text
+from plates.language import Labels
 from plates.machine_error import number
 from plates.machine_seen import HEADS, Seen
 from plates.settings import Settings
@@ -24,7 +25,7 @@ _FACTS = (
 ).split()
 
 
-def nothing(words: text.Labels) -> dict:
+def nothing(words: Labels) -> dict:
     """The facts where no recording is shipped: every name, with a word that says so."""
     blocks = dict.fromkeys(_BLOCKS, "") | {"machine": f'<p class="verdict">{words["no_recording"]}</p>'}
     return dict.fromkeys(_FACTS, words["unknown"]) | {
@@ -35,7 +36,7 @@ def nothing(words: text.Labels) -> dict:
     }
 
 
-def fill(seen: Seen, words: text.Labels, s: Settings, direction: str) -> dict:
+def fill(seen: Seen, words: Labels, s: Settings, direction: str) -> dict:
     """All facts. ``direction``: a key of ``machine_seen.DIRECTIONS``. ``facts["_at"]``: length of the times' table."""
     facts: dict = {"blocks": {}, "_": seen, "words": words}
     _fill_machine(facts, seen, words, s, direction)
@@ -46,7 +47,7 @@ def fill(seen: Seen, words: text.Labels, s: Settings, direction: str) -> dict:
     return facts
 
 
-def _fill_machine(facts: dict, seen: Seen, words: text.Labels, s: Settings, direction: str) -> None:
+def _fill_machine(facts: dict, seen: Seen, words: Labels, s: Settings, direction: str) -> None:
     recording, own = seen.evidence.recording, seen.times.ceilings
     device = recording.device
     facts |= {
@@ -65,7 +66,7 @@ def _fill_machine(facts: dict, seen: Seen, words: text.Labels, s: Settings, dire
     facts["model_tag"] = text.kind("model", lang=words.lang)
 
 
-def _fill_bytes(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> None:
+def _fill_bytes(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
     cases, case = seen.evidence.cases, seen.case
     recording = seen.evidence.recording
     blocks = facts["blocks"]
@@ -126,7 +127,7 @@ def _fill_bytes(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> Non
     facts["passes_text"] = words["passes_text"].format(**facts)
 
 
-def _broken(bad: list[Counted], words: text.Labels) -> str:
+def _broken(bad: list[Counted], words: Labels) -> str:
     if not bad:
         return words["none_broken"]
     items = [
@@ -138,7 +139,7 @@ def _broken(bad: list[Counted], words: text.Labels) -> str:
     return words["some_broken"].format(count=len(bad), cases=words.listed(items, "clauses"))
 
 
-def _out_of_step(cases: tuple[Counted, ...], words: text.Labels) -> str:
+def _out_of_step(cases: tuple[Counted, ...], words: Labels) -> str:
     levels = [(c, c.level("DRAM")) for c in cases if c.out_of_step and not c.level("DRAM").claimed]
     apart = [(level.counted / level.modelled, c) for c, level in levels if level.model == "waves"]
     if not apart:
@@ -147,7 +148,7 @@ def _out_of_step(cases: tuple[Counted, ...], words: text.Labels) -> str:
     return words["out_of_step"].format(most=units.ratio(most), shape=machine_bytes.shape(case, words))
 
 
-def _several(case: Counted | None, words: text.Labels) -> str:
+def _several(case: Counted | None, words: Labels) -> str:
     if case is None:
         return words["no_several"]
     return words["several"].format(
@@ -156,7 +157,7 @@ def _several(case: Counted | None, words: text.Labels) -> str:
     )  # fmt: skip
 
 
-def _fill_times(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> None:
+def _fill_times(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
     shown, blocks = seen.times, facts["blocks"]
     recording = seen.evidence.recording
     table, at = machine_time.table(shown, s.N, words)
@@ -198,7 +199,7 @@ def _heads_at(shown: machine_time.Times, at: int) -> int:
     return next(curve.at(at).heads for curve in shown.curves.values() if curve.at(at))
 
 
-def _fill_sweep(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> None:
+def _fill_sweep(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
     found, blocks = seen.sweep, facts["blocks"]
     if found is None:
         blocks |= {"sweep_note": f"<p>{words['no_sweep']}</p>", "sweep_from": ""}
@@ -237,7 +238,7 @@ def _fill_sweep(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> Non
     blocks["sweep_from"] = provenance.line(used, metrics, words)
 
 
-def _fill_errors(facts: dict, seen: Seen, words: text.Labels, s: Settings) -> None:
+def _fill_errors(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
     found, blocks = seen.errors, facts["blocks"]
     if found is None:
         blocks |= {"error_note": f"<p>{words['no_errors']}</p>", "error_from": ""}

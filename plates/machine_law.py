@@ -8,7 +8,7 @@ from bokeh.models import ColumnDataSource, Span
 
 from plates import figures, machine_bytes
 from plates.figures import Themed
-from plates.text import Labels
+from plates.language import Labels
 from workshop import units
 from workshop.recordings.boundaries import COMPULSORY_UP_TO, WAVES_FROM
 from workshop.recordings.evidence import Counted, Evidence, agrees

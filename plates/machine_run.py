@@ -12,6 +12,7 @@ import panel_material_ui as pmui
 import param
 
 from plates import controls, text
+from plates.language import Labels
 from plates.machine_error import number
 from plates.machine_time import ROLE
 from plates.plate import html_pane
@@ -53,7 +54,7 @@ class RunPanel:
     def __init__(
         self,
         settings: Settings,
-        words: text.Labels,
+        words: Labels,
         find: Callable[[], Runner | None] = shared_runner,
         cpu: Callable[[], Runner | None] = lambda: shared_runner("cpu"),
         there: Callable[[], bool] = torch_there,
@@ -249,7 +250,7 @@ class RunPanel:
         return f'<div class="progress state-{update.state}" role="status">{bar}<span>{sentence}</span></div>'
 
 
-def result(found: Recording, asked: Request, remarks: tuple[str, ...], words: text.Labels) -> str:
+def result(found: Recording, asked: Request, remarks: tuple[str, ...], words: Labels) -> str:
     """A finished run as HTML: a table labelled live with its device, what was not run and why, and remarks."""
     rows = []
     peaks = {entry["case"]["provider"]: entry["bytes"] for entry in found.provenance.get("peak_bytes", ())}

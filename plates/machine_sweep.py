@@ -12,7 +12,7 @@ from bokeh.palettes import Cividis256
 
 from plates import figures
 from plates.figures import Themed
-from plates.text import Labels
+from plates.language import Labels
 from workshop import sram, units
 from workshop.hardware import GPU
 from workshop.problem import Problem

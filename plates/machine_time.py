@@ -10,7 +10,7 @@ from bokeh.models import ColumnDataSource
 
 from plates import figures, text
 from plates.figures import Themed
-from plates.text import Labels
+from plates.language import Labels
 from workshop import units
 from workshop.hardware import GPU
 from workshop.kernels.identify import remarks

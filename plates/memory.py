@@ -7,6 +7,7 @@ from functools import lru_cache
 import param
 
 from plates import controls, text
+from plates.language import Labels
 from plates.loop import Loop, listing, opening, play
 from plates.memory_figures import Multiples
 from plates.memory_tables import figure_2, kept_table, memory_table, pass_table, report_table
@@ -32,7 +33,7 @@ def check(N: int, d: int, Br: int, Bc: int, causal: bool) -> backward.Report:
     return backward.report(min(N, _LONGEST_CHECK, _MOST_BLOCKS * min(Br, Bc)), d, Br, Bc, causal=causal)
 
 
-def _range(shares: list[float], words: text.Labels) -> str:
+def _range(shares: list[float], words: Labels) -> str:
     """Return the least and the largest of some shares as text, or the one that they all are."""
     low, high = (units.percent(share) for share in (min(shares), max(shares)))
     return low if low == high else words["between"].format(low=low, high=high)

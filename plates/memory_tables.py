@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from plates import text
+from plates.language import Labels
 from workshop import backward, paper_figures, roofline, training_memory, training_traffic, units
 
 
@@ -71,7 +72,7 @@ def _pair(values: tuple[float, float], formatter) -> list[str]:
     return [formatter(value) for value in values]
 
 
-def figure_2(words: text.Labels) -> str:
+def figure_2(words: Labels) -> str:
     """Return the paper's Figure 2, left, in both versions, and our model of the same layer."""
     problem, tile, gpu = paper_figures.figure_2_setting()
     rows = [

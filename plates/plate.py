@@ -8,7 +8,7 @@ from typing import ClassVar
 import panel as pn
 import param
 
-from plates import terms, text
+from plates import language, terms, text
 from plates.figures import Themed
 from plates.settings import Settings
 from workshop.formula import Formula
@@ -186,7 +186,7 @@ class Plate:
     def law(self, record: Formula, numbers: str, note: str, role: str, *, causal: bool = False) -> str:
         """Return the block of a formula with ``numbers`` (LaTeX) for its letters and ``note`` under it."""
         lang = self.settings.lang
-        spoken = record.spoken(causal, text.reading(lang))
+        spoken = record.spoken(causal, language.reading(lang))
         return text.formula(record.latex_for(causal), numbers, spoken, note, role, lang)
 
     def block(self, name: str) -> pn.pane.HTML:

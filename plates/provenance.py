@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping
 from functools import lru_cache
 
-from plates.text import Labels
+from plates.language import Labels
 from workshop import recordings, units
 from workshop.recordings import Recording
 from workshop.recordings.evidence import Evidence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 
 from plates import text
+from plates.language import Labels
 from workshop import results, units
 from workshop.hardware import GPUS
 
@@ -18,7 +19,7 @@ def _tera(rate: float) -> str:
     return f"{units.count(rate / 1e12)} TFLOP/s"
 
 
-def training(words: text.Labels, lang: str) -> str:
+def training(words: Labels, lang: str) -> str:
     """Return the table of training times and speed-ups."""
     columns = [(words["task"], False), (words["by"], False), (words["other_time"], True)]
     columns += [(words["flash_time"], True), (words["speedup"], True), (words["source"], False)]
@@ -47,7 +48,7 @@ def training(words: text.Labels, lang: str) -> str:
     return text.table(columns, rows)
 
 
-def memory(words: text.Labels, lang: str) -> str:
+def memory(words: Labels, lang: str) -> str:
     """Return the table of training memory."""
     columns = [(words["length"], True), (words["other_memory"], True), (words["flash_memory"], True)]
     columns += [(words["saving"], True), (words["source"], False)]
@@ -64,7 +65,7 @@ def memory(words: text.Labels, lang: str) -> str:
     return text.table(columns, rows)
 
 
-def speed(words: text.Labels, lang: str) -> str:
+def speed(words: Labels, lang: str) -> str:
     """Return the table of kernel speeds."""
     columns = [(words["kernel"], False), (words["on"], False), (words["what"], False)]
     columns += [
@@ -90,7 +91,7 @@ def speed(words: text.Labels, lang: str) -> str:
     return text.table(columns, rows)
 
 
-def tables(words: text.Labels, lang: str) -> str:
+def tables(words: Labels, lang: str) -> str:
     """Return all tables with their headings."""
     parts = (("training", training), ("memory", memory), ("speed", speed))
     return "".join(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import param
 
-from plates.text import phrase
+from plates.language import phrase
 from workshop import hardware, problem
 
 LANGUAGES = ("en", "zh")

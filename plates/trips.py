@@ -8,7 +8,8 @@ from typing import ClassVar
 import param
 from panel.custom import JSComponent
 
-from plates.text import Labels, static
+from plates.language import Labels
+from plates.text import static
 from workshop import hierarchy, round_trips, units
 from workshop.hardware import GPU
 from workshop.problem import Problem

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from plates import machine_run, provenance, text
+from plates import language, machine_run, provenance, text
 from plates.settings import Settings
 from tests.plates.english import read, stray
 from tests.workshop import fake_device as fake
@@ -170,7 +170,7 @@ RECORDS = [*FORMULAS.values(), kv_cache.CACHE, kv_cache.INTENSITY, block_masks.B
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.slug)
 def test_formulas_are_named_and_read(record):
-    words = text.reading("zh")
+    words = language.reading("zh")
     english = set(" ".join(expressions.READING.values()).replace("{a}", "").replace("{b}", "").split())
     for causal in (False, True):
         spoken = record.spoken(causal, words)

@@ -86,7 +86,7 @@ def test_a_translation_falls_back_to_english_section_by_section(tmp_path, monkey
     (tmp_path / "zh").mkdir()
     (tmp_path / "p.md").write_text("# Claim\n\n## why\nBecause.\n\n## more\nMore.\n")
     (tmp_path / "zh" / "p.md").write_text("# 主张\n\n## why\n因为。\n")
-    monkeypatch.setattr(text, "PROSE", tmp_path)
+    monkeypatch.setattr(language, "PROSE", tmp_path)
     found = text.sections.__wrapped__("p", "zh")
     assert found == {"": "# 主张", "why": "因为。", "more": "More."}
     assert text.sections.__wrapped__("nothing", "zh") == {}

@@ -9,14 +9,14 @@ import jinja2.meta
 import param
 import pytest
 
-from plates import quiz_questions, terms, text
+from plates import language, quiz_questions, terms, text
 from plates.registry import PLATES
 from plates.settings import CUSTOM_GPU, SHARED
 from plates.shell import Atlas
 from tests.plates.english import of_view, stray
 from tests.plates.walk import ends
 
-FILES = sorted(path.stem for path in text.PROSE.glob("*.md"))
+FILES = sorted(path.stem for path in language.PROSE.glob("*.md"))
 # what a translation may add: English keeps a plate's name and scope in its class, and its narration in the models
 MORE = {"name", "scope", "sentences"}
 # sections of code, names and numbers, in which there is little to translate
@@ -28,12 +28,12 @@ _environment = jinja2.Environment()
 
 def english(name: str) -> dict[str, str]:
     """Return the sections of the English file alone."""
-    return text._sections(text.PROSE / f"{name}.md")
+    return language._sections(language.PROSE / f"{name}.md")
 
 
 def chinese(name: str) -> dict[str, str]:
     """Return the sections of the Chinese file alone, nothing filled in from English."""
-    return text._sections(text.PROSE / "zh" / f"{name}.md")
+    return language._sections(language.PROSE / "zh" / f"{name}.md")
 
 
 def named(source: str) -> set[str]:
@@ -176,8 +176,8 @@ def test_what_a_language_lacks_is_english(tmp_path, monkeypatch):
     (tmp_path / "one.md").write_text("# Claim\n\n## why\nBecause.\n\n## words\na: first\nb: second\n")
     (tmp_path / "two.md").write_text("# Other\n")
     (tmp_path / "zh" / "one.md").write_text("# 论点\n\n## words\na: 一\n")
-    monkeypatch.setattr(text, "PROSE", tmp_path)
-    for cached in (text.sections, text.labels, text._phrases, text.phrase):
+    monkeypatch.setattr(language, "PROSE", tmp_path)
+    for cached in (text.sections, text.labels, language._phrases, text.phrase):
         cached.cache_clear()
     try:
         assert text.sections("one", "zh") == {"": "# 论点", "why": "Because.", "words": "a: 一"}
@@ -185,7 +185,7 @@ def test_what_a_language_lacks_is_english(tmp_path, monkeypatch):
         assert text.sections("two", "zh") == {"": "# Other"}
         assert text.phrase("A sentence.", "zh") == "A sentence."
     finally:
-        for cached in (text.sections, text.labels, text._phrases, text.phrase):
+        for cached in (text.sections, text.labels, language._phrases, text.phrase):
             cached.cache_clear()
 
 
@@ -204,8 +204,8 @@ def test_fields_of_a_sentence_are_translated_too(tmp_path, monkeypatch):
     (tmp_path / "zh" / "models.md").write_text(
         "{who} has 3 of {what}\n> {what}：{who} 有 # 个\ncats\n> 猫\nwhy\n> 为何\n\n## reading\nbetween clauses: ；\n"
     )
-    monkeypatch.setattr(text, "PROSE", tmp_path)
-    cached = (text.sections, text.labels, text._phrases, text.phrase, text.reading)
+    monkeypatch.setattr(language, "PROSE", tmp_path)
+    cached = (text.sections, text.labels, language._phrases, text.phrase, language.reading)
     for one in cached:
         one.cache_clear()
     try:
