@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import jinja2
 import pytest
 
-from plates import maths, text
+from plates import language, maths, text
 from plates.registry import PLATES
 from plates.settings import Settings
 from workshop import formulas
