@@ -4,7 +4,7 @@
 
 The time starts at the key press in the browser and ends when the browser has the changed readout in its DOM
 (a MutationObserver's timestamp, so polling adds nothing). Also printed: the time from navigation to the first readout.
-Each page is moved with the first of its sliders that changes a readout; the line names it where it is none of the usual.
+Each page is moved with the first of its sliders that changes a readout; the line names it where it is an unusual one.
 """
 
 from __future__ import annotations
