@@ -76,7 +76,7 @@ def speed(words: Labels, lang: str) -> str:
     ]
     rows = []
     for row in results.THROUGHPUT:
-        head = [] if row.d is None else [f"d = {row.d}"]
+        head = [] if row.d is None else [f"d\u00a0=\u00a0{row.d}"]
         rows.append(
             [
                 f'<span class="together">{html.escape(text.phrase(row.what, lang))}</span>',
