@@ -6,6 +6,7 @@ import panel_material_ui as pmui
 import param
 
 from plates import controls, machine_bytes, machine_facts, machine_time, provenance, text
+from plates.later import Later
 from plates.machine_error import ErrorChart
 from plates.machine_law import LawChart, PassesChart
 from plates.machine_run import RunPanel
@@ -34,6 +35,15 @@ class Machine(Plate):
     scope = "A real GPU, recorded with hardware counters and timers; models beside it, each labelled."
     minutes = (4, 0)
     local_keys = ("direction",)
+
+    # parts of the page, None until they are built
+    _law: LawChart | None = None
+    _passes: PassesChart | None = None
+    _rates: machine_time.RateChart | None = None
+    _seconds: machine_time.SecondsChart | None = None
+    _sweeps: Sweeps | None = None
+    _errors: ErrorChart | None = None
+    _run: RunPanel | None = None
 
     def own_state(self) -> View:
         return View()
@@ -95,6 +105,11 @@ class Machine(Plate):
         yield self.figure(self._styled("lanes"), "lanesfigure", "recorded", description="bytes_text")
         yield self._styled("bytes_from")
         yield self.prose("law")
+        parts = (self._law_part, self._time_part, self._seconds_part, self._sweep_part, self._error_part)
+        yield Later((*parts, self._run_part), self._fill_new).view
+
+    def _law_part(self):
+        words = text.labels(self.slug, self.settings.lang)
         self._law = LawChart(self.themed, words)
         yield self.figure(self._law.fig, "lawfigure", "recorded", description="law_text")
         self._passes = PassesChart(self.themed, words)
@@ -103,6 +118,9 @@ class Machine(Plate):
         yield self.prose("limits")
         yield self.block("cases")
         yield self.block("missing")
+
+    def _time_part(self):
+        words = text.labels(self.slug, self.settings.lang)
         yield self.prose("time")
         yield controls.options(
             self.local, "direction", words["direction"], {words[f"direction_{v}"]: v for v in DIRECTIONS}
@@ -111,23 +129,38 @@ class Machine(Plate):
         self._rates = machine_time.RateChart(self.themed, words)
         yield self.figure(self._rates.fig, "ratefigure", "recorded", description="rate_text")
         yield self.block("times_table")
-        self._seconds = machine_time.SecondsChart(self.themed, words)
+
+    def _seconds_part(self):
+        self._seconds = machine_time.SecondsChart(self.themed, text.labels(self.slug, self.settings.lang))
         yield self.figure(self._seconds.fig, "secondsfigure", "recorded", description="seconds_text")
         yield self._styled("times_from")
+
+    def _sweep_part(self):
         yield self.prose("sweep")
         yield self._styled("sweep_note")
-        self._sweeps = Sweeps(self.themed, words)
+        self._sweeps = Sweeps(self.themed, text.labels(self.slug, self.settings.lang))
         yield self.figure(self._sweeps.view, "sweepfigure", "recorded", description="sweep_text")
         yield self._styled("sweep_from")
         yield self.prose("sweeplessons")
+
+    def _error_part(self):
         yield self.prose("error")
         yield self._styled("error_note")
-        self._errors = ErrorChart(self.themed, words)
+        self._errors = ErrorChart(self.themed, text.labels(self.slug, self.settings.lang))
         yield self.figure(self._errors.fig, "errorfigure", "recorded", description="error_text")
         yield self._styled("error_from")
+
+    def _run_part(self):
         yield self.prose("run")
+        words = text.labels(self.slug, self.settings.lang)
         self._run = RunPanel(self.settings, words, replay=self._styled("replay"))
         yield self._run.view
+
+    def _fill_new(self) -> None:
+        """Write and draw what has just been built; what stood before has its data already and stays."""
+        self._write(self._texts)
+        self.patch(self._latest)
+        self.settle(self._latest)
 
     def _picker(self, words: dict) -> pmui.Select:
         """A list of the counted cases; a choice moves the page's settings to that case."""
@@ -172,14 +205,20 @@ class Machine(Plate):
         self._write(["lanes"])
         if seen.case is not None:
             self._pick.value = seen.evidence.cases.index(seen.case)
-        self._law.patch(seen.evidence, seen.case)
-        self._passes.patch(seen.evidence)
-        self._rates.show(seen.times)
+        if self._law is not None:
+            self._law.patch(seen.evidence, seen.case)
+            self._passes.patch(seen.evidence)
+        if self._rates is not None:
+            self._rates.show(seen.times)
 
     def settle(self, facts: dict) -> None:
         seen = facts["_"]
         if seen is not None:
-            self._seconds.show(seen.times)
-            self._sweeps.patch(seen.sweep, seen.expected, (self.settings.Br, self.settings.Bc))
-            self._errors.patch(seen.errors)
-        self._run.update()
+            if self._seconds is not None:
+                self._seconds.show(seen.times)
+            if self._sweeps is not None:
+                self._sweeps.patch(seen.sweep, seen.expected, (self.settings.Br, self.settings.Bc))
+            if self._errors is not None:
+                self._errors.patch(seen.errors)
+        if self._run is not None:
+            self._run.update()
