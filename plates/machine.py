@@ -79,7 +79,8 @@ class Machine(Plate):
         )  # fmt: skip
         if best is not None:
             label = words["readout_best"].format(
-                provider=words[f"provider_{best.provider}"], N=units.count(best.N)
+                provider=words.get(f"named_{best.provider}", words[f"provider_{best.provider}"]),
+                N=units.count(best.N),
             )
             out.append(text.Readout("tflops-best", rate(best), units.rate_flops(rate(best)), label, "flash"))
         matmul = seen.times.ceilings.matmul

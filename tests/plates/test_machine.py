@@ -457,3 +457,21 @@ def test_every_label_has_words():
         assert WORDS[f"provider_{provider}"] and WORDS[f"short_{provider}"]
         assert provider in machine_time.ROLE and provider in machine_time.MARK
     assert case_of(fake_recording.full().where(metric="time").rows[0]).flops() > 0
+
+
+# Names ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_strip_says_whose_kernel_is_fastest(shown, lang):
+    """A "fast kernel" alone tells a newcomer nothing: the strip says what it is, the terms explain it."""
+    atlas = shown(f"&N=8192&lang={lang}")
+    words, plate = text.labels("machine", lang), atlas.plates["machine"]
+    strip = plate._texts["_readouts"].object
+    rates = {name: rate for name, rate in values(atlas).items() if name.startswith("tflops-")}
+    best = rates.pop("tflops-best")
+    provider = next(name for name, rate in rates.items() if rate == best).removeprefix("tflops-")
+    assert words.get(f"named_{provider}", words[f"provider_{provider}"]) in strip
+    for name in ("teaching", "fast"):
+        assert words[f"provider_{name}"].casefold() in plate._texts["terms"].object.casefold()
+        assert words[f"provider_{name}"] in words[f"named_{name}"], "one thing, one name"
