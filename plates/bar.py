@@ -7,6 +7,7 @@ from collections.abc import Callable
 import param
 from panel.custom import JSComponent
 
+from plates.session import browser_speaks
 from plates.text import STATIC, static
 
 
@@ -34,6 +35,7 @@ class History(JSComponent):
         super().__init__(**params)
 
     def _handle_msg(self, msg: dict) -> None:
+        browser_speaks()
         kind, search, pops = msg.get("kind"), msg.get("search"), msg.get("pops")
         if isinstance(pops, int):
             self._pops = pops

@@ -9,6 +9,7 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 
+from plates.agreement import Agreement
 from plates.language import labels
 from plates.links import convert
 from workshop import units
@@ -145,6 +146,7 @@ class NumberControl(pn.viewable.Viewer):
             margin=(0, 0, 4, 0),
             css_classes=[f"control-{name}"],
         )
+        self._agreement = Agreement((self._slider, ("value",)), (self._box, ("value", "value_input")))
         self._slider.param.watch(self._on_slide, "value")
         self._box.param.watch(self._on_type, "value")
         owner.param.watch(self._on_owner, name)
@@ -160,12 +162,14 @@ class NumberControl(pn.viewable.Viewer):
 
     def _on_slide(self, event: param.parameterized.Event) -> None:
         if event.new is not None and event.new != getattr(self._owner, self._name):
+            self._agreement.heard()
             setattr(self._owner, self._name, event.new)
 
     def _on_type(self, event: param.parameterized.Event) -> None:
         now = getattr(self._owner, self._name)
         if event.new == units.count(now):
             return
+        self._agreement.heard()
         value, note = convert(self._owner, self._name, event.new)
         low, high = self._owner.param[self._name].bounds
         if value is None:
@@ -184,6 +188,8 @@ class NumberControl(pn.viewable.Viewer):
 
     def _on_owner(self, event: param.parameterized.Event) -> None:
         options = self._options(event.new)
+        if self._slider.value != event.new:
+            self._agreement.told()
         with pn.io.hold():
             if options != self._slider.options:
                 self._slider.param.update(options=options, value=event.new)
@@ -271,12 +277,16 @@ def _labelled(widget, label: str) -> pn.FlexBox:
 
 
 def _bound(widget, owner: param.Parameterized, name: str, convert: Callable = lambda value: value):
+    agreement = Agreement((widget, ("value",)))
+
     def to_owner(event) -> None:
         if event.new != getattr(owner, name):
+            agreement.heard()
             setattr(owner, name, convert(event.new))
 
     def to_widget(event) -> None:
         if event.new != widget.value:
+            agreement.told()
             widget.value = event.new
 
     widget.param.watch(to_owner, "value")

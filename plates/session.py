@@ -50,3 +50,14 @@ class Session:
 
     def _on_destroyed(self, session_context) -> None:
         self.close()
+
+
+def browser_speaks() -> None:
+    """Note that the browser of the current session has its page: called wherever something arrives from there.
+
+    Panel drops every change made in ``pn.io.hold`` until all components are drawn, because "the document is still to
+    be sent". It has been sent long before: who moves a slider in that time would see neither box nor numbers follow.
+    """
+    doc = pn.state.curdoc
+    if doc is not None and doc.session_context is not None and doc.session_context.session is not None:
+        pn.state._connected[doc] = True

@@ -35,6 +35,21 @@ export function render({ model, el }) {
     pending = null
   }
 
+  // A control drawn by React hears nothing between its first drawing and its listening: what arrives then is lost to
+  // it, and its box would show an old number until the next move. Tell it again; who knows it already does nothing.
+  let reminders = []
+  const remind = () => {
+    for (const doc of window.Bokeh?.documents ?? [])
+      for (const { data } of doc._all_models.values())
+        for (const name of ["value", "value_input"]) data?.properties?.[name]?.change.emit()
+  }
+  let heard = false
+  let knocking = 0
+  const remindLater = () => {
+    reminders.forEach(clearTimeout)
+    reminders = [300, 1000, 3000, 9000].map((ms) => setTimeout(remind, ms))
+  }
+
   const onClick = (event) => {
     if (event.defaultPrevented || !plain(event)) return
     for (const node of event.composedPath()) {
@@ -62,6 +77,8 @@ export function render({ model, el }) {
       window.location.assign(address(leave))
       return
     }
+    heard = true
+    remindLater()
     answered = Math.max(answered, known)
     if (known < pops) {
       if (answered >= sent && sent < pops) ask()
@@ -83,9 +100,17 @@ export function render({ model, el }) {
     }
   })
   model.on("remove", () => {
+    clearTimeout(knocking)
+    reminders.forEach(clearTimeout)
     document.removeEventListener("click", onClick)
     window.removeEventListener("popstate", onPop)
     window.removeEventListener("atlas:settle", settle)
   })
-  go("ready", window.location.search)
+  // An answer that comes before this component is connected is lost: knock until one is heard.
+  const knock = () => {
+    if (heard) return
+    go("ready", window.location.search)
+    knocking = setTimeout(knock, 250)
+  }
+  knock()
 }

@@ -1,0 +1,63 @@
+"""Controls that two write: the reader with keys and pointer, Python for Back, links, presets and Reset.
+
+Each side's message is on its way while the other writes, and then each shows what the other sent: the thumb stands
+where Python put it, and Python holds what the reader chose. Python has the last word, but a browser is never told
+again what Python has not changed. So where messages may have crossed, Python says once more what it holds, when both
+sides rest.
+"""
+
+from __future__ import annotations
+
+import time
+
+import panel as pn
+
+from plates.session import browser_speaks
+
+_CROSSING = (
+    5.0  # s after Python wrote: what the reader wrote until then may have been written before it arrived
+)
+_REST = 400  # ms without a change from either side
+
+
+class Agreement:
+    """Between Python and the browser about some widgets.
+
+    Parameters
+    ----------
+    shown: pairs of a widget and the names of its properties in the browser that both sides write.
+    """
+
+    def __init__(self, *shown: tuple[pn.viewable.Viewable, tuple[str, ...]]) -> None:
+        self._shown = shown
+        self._told = float("-inf")
+        self._waiting = None
+
+    def told(self) -> None:
+        """Python wrote."""
+        self._told = time.monotonic()
+        if self._waiting is not None:
+            self._wait()
+
+    def heard(self) -> None:
+        """The reader wrote."""
+        browser_speaks()
+        if self._waiting is not None or time.monotonic() - self._told < _CROSSING:
+            self._wait()
+
+    def _wait(self) -> None:
+        doc = pn.state.curdoc
+        if doc is None or doc.session_context is None:
+            return
+        if self._waiting is not None:
+            doc.remove_timeout_callback(self._waiting)
+        self._waiting = doc.add_timeout_callback(self._say, _REST)
+
+    def _say(self) -> None:
+        self._waiting = None
+        self._told = time.monotonic()
+        for widget, names in self._shown:
+            for model, _ in widget._models.values():
+                for name in names:
+                    value = getattr(model.data, name)
+                    model.data.trigger(name, value, value)
