@@ -175,6 +175,8 @@ def test_a_sweep_takes_the_faster_warps_and_their_spills():
     assert found.cells[64, 256].best is None and isinstance(found.cells[64, 256].refused, Note)
     assert found.cells[128, 64].refused is None, "one number of warps did launch"
     assert sweep(Recording("r", ()), 128) is None
+    masked = sweep(Recording("r", tuple(rows)), 128, causal=True)
+    assert set(masked.cells) == {(64, 64)} and masked.shape.causal
     assert swept_heads(Recording("r", tuple(rows)), least=2) == (128,)
 
 

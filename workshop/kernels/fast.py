@@ -1,8 +1,9 @@
 """The fast kernel: for each call the best of three device programs that can take it, and a record of which ran.
 
 Adds to the teaching kernel: the copy engine (`tma_kernel`), and on Hopper warps that specialise (`gluon_kernel`).
-Reaches 0.96 to 1.11 of torch's cuDNN backend at d = 64 and 128, N = 4096 and 16,384, and 0.92 to 0.98 at N = 512, where
-both take 10 to 13 microseconds beyond an empty kernel's 3 (recordings/h200-tests.md has the table and its conditions).
+Reaches 0.97 to 1.17 of torch's cuDNN backend at d = 64 and 128, N = 4096 and 16,384, and 0.91 to 0.98 at N = 512, where
+moving the tiles without computing anything takes 60 % of cuDNN's time (recordings/h200-tests.md has the tables and
+their conditions).
 
 `choose` says which and why without running anything; `last_choice` says what the last call in this thread ran.
 """

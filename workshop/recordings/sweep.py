@@ -57,10 +57,10 @@ def swept_heads(recording: Recording, least: int = 9) -> tuple[int, ...]:
     return tuple(sorted(d for d, found in tiles.items() if len(found) >= least))
 
 
-def sweep(recording: Recording, d: int, *, stages: int = 2) -> Sweep | None:
-    """The forward sweep of one head size, not causal, at the shape with most tiles; None where there is none."""
+def sweep(recording: Recording, d: int, *, causal: bool = False, stages: int = 2) -> Sweep | None:
+    """The forward sweep of one head size and mask at the shape with most tiles; None where there is none."""
     timed = recording.where(
-        metric="time", provider="teaching", direction="forward", d=d, causal=False, stages=stages
+        metric="time", provider="teaching", direction="forward", d=d, causal=causal, stages=stages
     )
     shapes: dict[tuple, list[Row]] = {}
     for row in timed.rows:
