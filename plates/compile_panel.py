@@ -16,6 +16,7 @@ from plates.plate import html_pane
 from plates.session import Session
 from workshop import units
 from workshop.hardware import GPU
+from workshop.kernel_memory import kernel_shared_bytes, padded_head
 from workshop.kernels import compile_service
 from workshop.kernels.compile_options import Options
 from workshop.kernels.compile_report import Report
@@ -24,7 +25,6 @@ from workshop.kernels.compile_sass import MEANINGS
 from workshop.kernels.compile_service import Answer
 from workshop.kernels.compile_verdict import launches, occupancy, sentence, suggestions
 from workshop.problem import Problem, Tile
-from workshop.residency import kernel_shared_bytes, padded_head
 
 SLUG = "compile"  # of the prose
 _QUIET = 0.1  # s before a spinner appears: an answer from the table needs none
@@ -210,7 +210,7 @@ class CompilePanel:
         held = occupancy(found, answer.gpu)
         size = {"bf16": 2, "fp16": 2, "fp32": 4}[options.dtype]
         formula = kernel_shared_bytes(
-            options.Br, options.Bc, int(padded_head(options.d)), size, options.stages
+            options.Br, options.Bc, int(padded_head(options.d)), size, options.stages, options.target
         )
         exp2 = found.instructions.get("MUFU.EX2", 0)
         items = [

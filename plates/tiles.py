@@ -13,14 +13,14 @@ from plates.compile_panel import CompilePanel
 from plates.landscape import Landscape
 from plates.plate import Plate
 from plates.tile_bar import Bar, Segment
-from workshop import formulas, kernel_tiles, residency, sram, traffic, units
+from workshop import formulas, kernel_memory, kernel_tiles, residency, sram, traffic, units
 from workshop.masks import ceil_div
 from workshop.problem import LIMITS
 
 STAGES = ("1", "2", "3", "4")
-_NAMES = {"q": "Q", "o": "O", "k": "K", "v": "V", "s": "S", "statistics": "m, ℓ"}
+_NAMES = {"q": "Q", "o": "O", "k": "K", "v": "V", "p": "P", "s": "S", "statistics": "m, ℓ"}
 _MOST = LIMITS["Br"][1]
-_SLUGS = {"statistics": "ml"}
+_SLUGS = {"statistics": "ml", "p": "s"}
 
 
 class View(param.Parameterized):
@@ -144,9 +144,10 @@ class Tiles(Plate):
 
     def _kernel_bars(self) -> list[Bar]:
         s, words, gpu = self.settings, text.labels(self.slug, self.settings.lang), self.settings.gpu_record
-        view = sram.kernel_view(s.problem, s.tile, int(self.local.tile_stages))
+        view = sram.kernel_view(s.problem, s.tile, int(self.local.tile_stages), gpu)
         stages = {"stages": view.stages, "gpu": gpu.name}
-        shared = self._segments({name: getattr(view, name) for name in ("q", "k", "v")}, words, view.stages)
+        parts = {name: getattr(view, name) for name in ("q", "k", "v", "p") if getattr(view, name)}
+        shared = self._segments(parts, words, view.buffers)
         registers = self._segments({name: getattr(view, name) for name in ("o", "s", "statistics")}, words)
         return [
             Bar(
@@ -159,19 +160,28 @@ class Tiles(Plate):
         ]  # fmt: skip
 
     @staticmethod
-    def _segments(parts: dict[str, int], words: dict, stages: int = 1) -> tuple[Segment, ...]:
+    def _segments(parts: dict[str, int], words: dict, buffers: int = 1) -> tuple[Segment, ...]:
+        turns = not buffers  # K and V take turns in one buffer
+
         def name(slug: str) -> str:
-            return f"{stages} × {_NAMES[slug]}" if stages > 1 and slug in ("k", "v") else _NAMES[slug]
+            if turns and slug == "k":
+                return f"{_NAMES['k']} / {_NAMES['v']}"
+            return f"{buffers} × {_NAMES[slug]}" if buffers > 1 and slug in ("k", "v") else _NAMES[slug]
 
         return tuple(
-            Segment(_SLUGS.get(slug, slug), name(slug), size, words[f"part_{slug}"])
+            Segment(
+                _SLUGS.get(slug, slug),
+                name(slug),
+                size,
+                words["part_turns" if turns and slug == "k" else f"part_{slug}"],
+            )
             for slug, size in parts.items()
         )
 
     def _kernel_verdict(self) -> str:
         s, words, gpu = self.settings, text.labels(self.slug, self.settings.lang), self.settings.gpu_record
         stages = int(self.local.tile_stages)
-        view = sram.kernel_view(s.problem, s.tile, stages)
+        view = sram.kernel_view(s.problem, s.tile, stages, gpu)
         found = residency.resident_blocks(gpu, s.tile, s.d, s.dtype, stages)
         wants = found.registers + found.spilled
         facts = {
@@ -184,20 +194,22 @@ class Tiles(Plate):
             "limiter": words.get(f"limiter_{found.limiter.replace(' ', '_')}", ""),
             "most": residency.MOST_REGISTERS,
             "extra": units.count(found.spilled),
+            "columns": units.count(found.tensor_columns),
+            "most_columns": units.count(residency.TENSOR_COLUMNS),
         }
-        out = [words["kernel_launches" if view.launches(gpu) else "kernel_refuses"].format(**facts)]
+        starts = "launches" if found.fits else "refuses_columns" if view.launches(gpu) else "refuses"
+        out = [words[f"kernel_{starts}"].format(**facts)]
         out.append(words["kernel_spills" if found.spilled else "kernel_registers"].format(**facts))
-        if found.fits and view.launches(gpu):
+        if found.fits:
             out.append(
                 words["kernel_resident_one" if found.per_sm == 1 else "kernel_resident"].format(**facts)
             )
-        elif view.launches(gpu) and found.note:
-            out.append(
-                words["kernel_padded"].format(padded=int(residency.padded_head(s.d)))
-                + " "
-                + self.said(found.note)
-            )
-        return self._sentence(" ".join(out), view.launches(gpu) and not found.spilled)
+        padded = int(kernel_memory.padded_head(s.d))
+        if padded != s.d:
+            out.append(words["kernel_padded"].format(padded=padded))
+        if view.buffers < stages:
+            out.append(words["kernel_turns" if not view.buffers else "kernel_buffers"])
+        return self._sentence(" ".join(out), found.fits and not found.spilled)
 
     def _formulas(self) -> str:
         shown = (("working-set", "chip"), ("traffic-tiled", "flash"), ("spill", "over"))

@@ -1,8 +1,8 @@
 """What a tile needs on the chip, what happens when it does not fit, and the Br x Bc landscape of both.
 
 The teaching model keeps Q, O, K, V, the scores S and two statistics a row (m, l) in SRAM, all in the
-problem's dtype. `kernel_view` is what a real kernel does: Q and stages x (K, V) in shared memory, S, O, m and
-l in fp32 registers.
+problem's dtype. `kernel_view` is what a real kernel does: Q and some tiles of K and V in shared memory, S, O, m
+and l in fp32 registers.
 
 Spill is a model, not a measurement: when the working set W exceeds M, the excess E = W - M is written out and
 read back on every tile visit, which the best replacement policy cannot avoid, so 2E more bytes a visited tile
@@ -16,6 +16,7 @@ import numpy as np
 
 from workshop import masks
 from workshop.hardware import DEFAULT_GPU, GPU
+from workshop.kernel_memory import padded_head, shared_memory
 from workshop.ledger import Ledger, Line
 from workshop.problem import LIMITS, Problem, Tile
 from workshop.traffic import ledger, totals
@@ -77,13 +78,19 @@ def working_set(problem: Problem, tile: Tile, *, fp32_accumulators: bool = False
 
 @dataclass(frozen=True)
 class KernelView:
-    """Where a real kernel keeps a tile, in bytes a block: shared memory for q, k, v; fp32 registers for o, s,
-    statistics."""
+    """Where a real kernel keeps a tile, in bytes a block: shared memory for q, k, v and p (weights that pass
+    between warps); fp32 registers for o, s, statistics.
+
+    buffers: K tiles, and as many V tiles, that have a place in shared memory; 0 where K and V take turns in
+    one (then v is 0). stages: K,V tiles in flight.
+    """
 
     stages: int
+    buffers: int
     q: int
     k: int
     v: int
+    p: int
     o: int
     s: int
     statistics: int
@@ -91,7 +98,7 @@ class KernelView:
     @property
     def shared(self) -> int:
         """Shared memory of one block, bytes."""
-        return self.q + self.k + self.v
+        return self.q + self.k + self.v + self.p
 
     @property
     def registers(self) -> int:
@@ -104,20 +111,26 @@ class KernelView:
         return self.shared <= gpu.smem_block
 
 
-def kernel_view(problem: Problem, tile: Tile, stages: int = 1) -> KernelView:
-    """The kernel's view of a tile: (Br d + stages x 2 Bc d) x bytes of shared memory, the rest in fp32
-    registers.
+def kernel_view(problem: Problem, tile: Tile, stages: int = 1, gpu: GPU | None = None) -> KernelView:
+    """The kernel's view of a tile: Q and tiles of K and V in shared memory, the rest in fp32 registers.
 
-    stages: K,V tiles in flight (FlashAttention-2's published sizes are for 1). Raises ValueError below 1.
+    stages: K,V tiles in flight. Raises ValueError below 1. gpu: the teaching kernel as it is compiled for that
+    GPU (`workshop.kernel_memory`), d padded. None: Q + stages x (K + V), as FlashAttention-2's published sizes
+    are for 1 stage.
     """
     if stages < 1:
         raise ValueError(f"stages: expected 1 or more; got {stages!r}")
-    Br, Bc, d, size = tile.Br, tile.Bc, problem.d, problem.element_bytes
+    Br, Bc, size = tile.Br, tile.Bc, problem.element_bytes
+    d = int(padded_head(problem.d)) if gpu else problem.d
+    shared = shared_memory(Br, Bc, d, size, stages, gpu.target if gpu else None)
+    q, k, v, p = (int(held) for held in shared)
     return KernelView(
         stages=stages,
-        q=Br * d * size,
-        k=stages * Bc * d * size,
-        v=stages * Bc * d * size,
+        buffers=v // (Bc * d * size),
+        q=q,
+        k=k,
+        v=v,
+        p=p,
         o=Br * d * FP32_BYTES,
         s=Br * Bc * FP32_BYTES,
         statistics=2 * Br * FP32_BYTES,

@@ -23,6 +23,8 @@ from tests.plates.walk import open_plate
 from tests.workshop.strategies import PROBLEMS, TILES
 from workshop import kernel_tiles, roofline, sram, traffic, units
 from workshop.hardware import GPUS
+from workshop.kernels import compile_table
+from workshop.kernels.compile_options import Options
 from workshop.problem import LIMITS, Problem, Tile
 
 
@@ -161,6 +163,31 @@ def test_shared_memory_of_published_tiles(d, Br, Bc, kib):
     view = sram.kernel_view(s.problem, s.tile, 1)
     assert (shared.total, registers.total) == (view.shared, view.registers)
     assert (shared.budget, registers.budget) == (s.gpu_record.smem_block, s.gpu_record.regfile_sm)
+
+
+# Triton 3.7.1 for sm_80 (compile-table.csv, bf16): the tile in use is in registers, so one stage fewer is kept
+@pytest.mark.parametrize(
+    ("Br", "stages", "parts", "said"),
+    [
+        (128, 2, {"Q": 32768, "K": 16384, "V": 16384}, "one stage fewer"),
+        (64, 1, {"Q": 16384, "K / V": 16384, "P": 8192}, "take turns"),
+        (64, 3, {"Q": 16384, "2 × K": 32768, "2 × V": 32768, "P": 8192}, "one stage fewer"),
+    ],
+)
+def test_ampere_keeps_one_stage_fewer(Br, stages, parts, said):
+    atlas = open_plate("tiles", f"&Br={Br}&Bc=64&gpu=a100-sxm-80&tile_view=kernel&tile_stages={stages}")
+    shared, _ = atlas.plates["tiles"]._kernel_bars()
+    report = compile_table.lookup(Options(Br=Br, Bc=64, d=128, target="sm_80", stages=stages))
+    assert {segment.name: segment.bytes for segment in shared.segments} == parts
+    assert int(readouts(atlas)["kernel-shared"]) == sum(parts.values()) == report.shared_bytes
+    assert said in html(atlas)
+
+
+def test_blackwell_may_run_out_of_tensor_memory_first():
+    atlas = open_plate("tiles", "&Br=256&Bc=128&gpu=b200&tile_view=kernel&tile_stages=2")
+    page = html(atlas)
+    assert compile_table.lookup(Options(Br=256, Bc=128, d=128, target="sm_100")).tensor_columns == 640
+    assert "Refuses to launch" in page and "640 columns" in page
 
 
 # The cliff ------------------------------------------------------------------------------------------------

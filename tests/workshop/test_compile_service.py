@@ -237,7 +237,7 @@ def test_a_build_that_takes_too_long_becomes_a_sentence_and_is_not_tried_again(b
     assert answer.report is None and answer.launches is None and answer.origin == ""
     # (64 + 8 x 2 x 256) x 16 x 2 B by the formula
     assert answer.sentence == (
-        "The compiler did not finish the 64 x 256 tile in 0.5 s and was stopped. By the formula Q + stages x (K + V) "
+        "The compiler did not finish the 64 x 256 tile in 0.5 s and was stopped. By the formula for shared memory "
         "it needs 133,120 B, an H100 block has 232,448 B: it may launch."
     )
     assert one.run(one.service.report(options, reader="a")).sentence == answer.sentence

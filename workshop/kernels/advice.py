@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workshop.residency import kernel_shared_bytes, padded_head
+from workshop.kernel_memory import kernel_shared_bytes, padded_head
 
 from .plan import ELEMENT_BYTES, Case
 

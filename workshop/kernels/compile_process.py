@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workshop.hardware import GPU
-from workshop.residency import kernel_shared_bytes, padded_head
+from workshop.kernel_memory import kernel_shared_bytes, padded_head
 from workshop.units import DTYPE_BYTES, exact_bytes
 
 from .compile_options import Options
@@ -82,10 +82,14 @@ def crash_sentence(options: Options, ended: Ended) -> str:
 def late_sentence(options: Options, limit: float, gpu: GPU) -> str:
     """A build was stopped; what the formula for shared memory says instead."""
     d = int(padded_head(options.d))
-    shared = kernel_shared_bytes(options.Br, options.Bc, d, DTYPE_BYTES[options.dtype], options.stages)
+    shared = int(
+        kernel_shared_bytes(
+            options.Br, options.Bc, d, DTYPE_BYTES[options.dtype], options.stages, options.target
+        )
+    )
     verdict = "would not launch" if shared > gpu.smem_block else "may launch"
     return (
         f"The compiler did not finish the {options.Br} x {options.Bc} tile in {limit:g} s and was stopped. By the "
-        f"formula Q + stages x (K + V) it needs {exact_bytes(shared)}, {with_article(short_name(gpu))} block has "
+        f"formula for shared memory it needs {exact_bytes(shared)}, {with_article(short_name(gpu))} block has "
         f"{exact_bytes(gpu.smem_block)}: it {verdict}."
     )

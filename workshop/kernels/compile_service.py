@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from workshop.hardware import GPU
-from workshop.residency import padded_head
+from workshop.kernel_memory import padded_head
 
 from . import compile_table
 from .compile_cache import Cache

@@ -1,8 +1,6 @@
 """From a compile report to a verdict for one GPU: would it launch, how many blocks fit, and what to change.
 
-Residency follows NVIDIA's occupancy rules: registers are given to warps in units of 256 out of the quarter of the
-register file that each scheduler owns, shared memory to blocks in units of 128 B with 1 KiB kept by the
-system, and tensor memory (sm_100) in columns, 512 of them on a multiprocessor.
+Residency follows NVIDIA's occupancy rules (`workshop.residency.blocks_by`).
 """
 
 from __future__ import annotations
@@ -11,14 +9,14 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from workshop.hardware import GPU, GPUS
-from workshop.residency import kernel_shared_bytes, padded_head
+from workshop.kernel_memory import kernel_shared_bytes, padded_head
+from workshop.residency import TENSOR_COLUMNS, WARP, blocks_by
 from workshop.units import DTYPE_BYTES, exact_bytes
 
 from .compile_options import SIDES, Options
 from .compile_report import Report
 
-REGISTER_UNIT, SHARED_UNIT, SCHEDULERS = 256, 128, 4
-TENSOR_COLUMNS, MOST_THREADS, WARP = 512, 1024, 32
+MOST_THREADS = 1024
 #: How far the formula for shared memory may be off before a build is taken for hopeless.
 DOUBT = 1.25
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
@@ -59,20 +57,12 @@ class Occupancy:
 def occupancy(report: Report, gpu: GPU) -> Occupancy:
     """How many blocks of this kernel one multiprocessor of `gpu` holds."""
     warps = report.options.warps
-    shared = -(-report.shared_bytes // SHARED_UNIT) * SHARED_UNIT
-    per_warp = -(-max(report.registers, 1) * WARP // REGISTER_UNIT) * REGISTER_UNIT
-    warps_held = gpu.regfile_sm // 4 // SCHEDULERS // per_warp * SCHEDULERS
-    limits = {
-        "shared memory": gpu.smem_sm // max(shared + gpu.smem_reserved, 1)
-        if report.shared_bytes <= gpu.smem_block
-        else 0,
-        "registers": warps_held // warps,
-        "threads": min(gpu.max_threads_sm // (warps * WARP), gpu.max_blocks_sm),
-    }
+    found = blocks_by(gpu, warps, report.registers, report.shared_bytes, report.tensor_columns)
+    limits = {name: int(blocks) for name, blocks in found.items()}
     if warps * WARP > MOST_THREADS:
         limits["threads"] = 0
-    if report.tensor_columns:
-        limits["tensor memory"] = TENSOR_COLUMNS // report.tensor_columns
+    if not report.tensor_columns:
+        del limits["tensor memory"]
     blocks = min(limits.values())
     return Occupancy(
         limits["shared memory"],
@@ -136,7 +126,8 @@ def _hopeless(report: Report, changed: Options, gpu: GPU) -> bool:
     the compiler asked for in `report`."""
 
     def formula(o: Options) -> int:
-        return kernel_shared_bytes(o.Br, o.Bc, int(padded_head(o.d)), DTYPE_BYTES[o.dtype], o.stages)
+        d = int(padded_head(o.d))
+        return int(kernel_shared_bytes(o.Br, o.Bc, d, DTYPE_BYTES[o.dtype], o.stages, o.target))
 
     expected = report.shared_bytes * formula(changed) / formula(report.options)
     return expected > DOUBT * gpu.smem_block
