@@ -43,8 +43,6 @@ def times(like: Row) -> list[Row]:
     rows = []
     for direction in ("forward", "forward+backward"):
         for provider in PROVIDERS:
-            if provider == "teaching" and direction != "forward":
-                continue
             for d in (64, 128, 256):
                 for causal in (False, True):
                     for N in (*SEQUENCES, LONG):
