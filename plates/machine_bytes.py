@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from functools import lru_cache
 
 from plates import text
 from plates.language import Labels
@@ -92,10 +93,18 @@ def table(found: Evidence, chosen: Counted | None, words: Labels) -> str:
         ("heads", True), ("N", True), ("d", True), ("tile", True), ("mask", False), ("l1", True), ("l1_off", True),
         ("dram", True), ("dram_model", False), ("dram_off", True), ("verdict", False),
     ]  # fmt: skip
-    rows, here = [], None
-    for k, case in enumerate(found.cases):
+    rows = _rows(found, words.lang)
+    here = next((k for k, case in enumerate(found.cases) if case is chosen), None)
+    body = text.table([(words[f"counted_{name}"], number) for name, number in columns], rows, chosen=here)
+    return f"<details><summary>{words['counted_all'].format(count=len(rows))}</summary>{body}</details>"
+
+
+@lru_cache(maxsize=8)
+def _rows(found: Evidence, lang: str) -> list[list[str]]:
+    """The cells of the table, once for a recording: only the chosen row changes with the settings."""
+    words, rows = text.labels("machine", lang), []
+    for case in found.cases:
         row, l1, dram = case.row, case.level("L1"), case.level("DRAM")
-        here = k if chosen is not None and case is chosen else here
         rows.append(
             [
                 units.count(row.heads),
@@ -111,8 +120,7 @@ def table(found: Evidence, chosen: Counted | None, words: Labels) -> str:
                 verdict(dram, words) if dram.claimed else words["not_claimed"],
             ]
         )
-    body = text.table([(words[f"counted_{name}"], number) for name, number in columns], rows, chosen=here)
-    return f"<details><summary>{words['counted_all'].format(count=len(rows))}</summary>{body}</details>"
+    return rows
 
 
 def _signed(residual: float | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from plates import machine_bytes, machine_time, provenance, text
 from plates.language import Labels
 from plates.machine_error import number
@@ -11,7 +13,7 @@ from workshop import units
 from workshop.recordings import Recording
 from workshop.recordings.boundaries import COMPULSORY_UP_TO, WAVES_FROM
 from workshop.recordings.curves import rate
-from workshop.recordings.evidence import Counted, agrees
+from workshop.recordings.evidence import Counted, Evidence, agrees
 from workshop.recordings.nearest import differences
 
 _BLOCKS = (
@@ -66,10 +68,10 @@ def _fill_machine(facts: dict, seen: Seen, words: Labels, s: Settings, direction
     facts["model_tag"] = text.kind("model", lang=words.lang)
 
 
-def _fill_bytes(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
-    cases, case = seen.evidence.cases, seen.case
-    recording = seen.evidence.recording
-    blocks = facts["blocks"]
+@lru_cache(maxsize=8)
+def _of_all_cases(found: Evidence, lang: str) -> dict:
+    """What is said of all counted cases together, once for a recording: no setting changes it."""
+    cases, words = found.cases, text.labels("machine", lang)
     l1 = [c.level("L1") for c in cases]
     claimed = [c for c in cases if c.level("DRAM").claimed]
     good = [c for c in claimed if agrees(c.level("DRAM"))]
@@ -80,7 +82,7 @@ def _fill_bytes(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
         key=lambda c: c.passes - c.waves_alone,
         default=None,
     )
-    facts |= {
+    return {
         "cases": len(cases),
         "agree_l1": sum(bool(agrees(level)) for level in l1),
         "worst_l1": machine_bytes.share(max((level.residual for level in l1), key=abs, default=0.0)),
@@ -91,6 +93,13 @@ def _fill_bytes(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
         "waves_example": _several(example, words),
         "out_of_step": _out_of_step(cases, words),
     }
+
+
+def _fill_bytes(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
+    case = seen.case
+    recording = seen.evidence.recording
+    blocks = facts["blocks"]
+    facts |= _of_all_cases(seen.evidence, words.lang)
     l2 = recording.device.get("l2_bytes", 0)
     facts["edge_low"] = units.bytes_(COMPULSORY_UP_TO * l2)
     facts["edge_high"] = units.bytes_(WAVES_FROM * l2)
