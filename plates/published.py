@@ -1,13 +1,16 @@
-"""Tables of what others measured and published, from ``workshop.results``."""
+"""Tables of what others measured and published, from ``workshop.results``, and our recording beside them."""
 
 from __future__ import annotations
 
 import html
+from dataclasses import replace
 
-from plates import text
+from plates import provenance, text
 from plates.language import Labels
 from workshop import results, units
 from workshop.hardware import GPUS
+from workshop.kernels.identify import known_gpu
+from workshop.recordings.as_published import as_published
 
 
 def _source(words: str) -> str:
@@ -91,10 +94,44 @@ def speed(words: Labels, lang: str) -> str:
     return text.table(columns, rows)
 
 
+def recorded(words: Labels, lang: str) -> str:
+    """Return the table of speeds recorded under the published conditions, with its provenance; "" without them."""
+    evidence = provenance.evidence()
+    found = as_published(evidence.recording) if evidence else ()
+    if not found:
+        return ""
+    names = text.labels("machine", lang)
+    columns = [
+        (words["kernel"], False),
+        (words["what"], False),
+        (words["full"], True),
+        (words["causal"], True),
+    ]
+    columns += [(words["share"], True)]
+    rows = []
+    for one in found:
+        row = one.rows[0]
+        peak = GPUS[known_gpu(row.gpu)].rate(row.dtype).flops
+        what = words.listed([words.said(row.direction), row.dtype, f"d\u00a0=\u00a0{row.d}"], "parts")
+        rates = [units.rate_flops(one.full), units.rate_flops(one.causal), units.percent(one.full / peak)]
+        rows.append([f'<span class="together">{names[f"provider_{one.provider}"]}</span>', what, *rates])
+    used = replace(evidence.recording, rows=tuple(row for one in found for row in one.rows))
+    tokens = found[0].rows[0]
+    said = words["recorded_said"].format(
+        tokens=units.count(tokens.N),
+        columns=units.count(tokens.heads * tokens.d),
+        gpu=html.escape(tokens.gpu),
+    )
+    return f"<p>{said}</p>{text.table(columns, rows)}{provenance.line(used, ('time',), names)}"
+
+
 def tables(words: Labels, lang: str) -> str:
     """Return all tables with their headings."""
     parts = (("training", training), ("memory", memory), ("speed", speed))
-    return "".join(
+    cited = "".join(
         f"<h3>{words[f'head_{name}']} {text.kind('cited', lang=lang)}</h3>{make(words, lang)}"
         for name, make in parts
     )
+    ours = recorded(words, lang)
+    tag = text.kind("recorded", lang=lang)
+    return cited + (f"<h3>{words['head_recorded']} {tag}</h3>{ours}" if ours else "")

@@ -13,10 +13,11 @@ from plates.registry import PLATES
 from plates.schedule import picture
 from plates.terms import spellings, terms
 from tests.plates.walk import ends, open_plate, pairs
-from workshop import predictions, quiz, results, schedule, units
+from workshop import predictions, quiz, recordings, results, schedule, units
 from workshop.generations import GENERATIONS, UNITS
 from workshop.hardware import GPUS
 from workshop.problem import LIMITS, Problem, Tile
+from workshop.recordings.as_published import as_published
 
 SLUGS = {
     "wall", "traffic", "roofline", "tiles", "softmax", "memory", "sparsity", "serving", "machine", "review",
@@ -295,6 +296,9 @@ def test_every_published_row_is_on_the_page_with_its_source():
         assert row.source.split(":")[0].split(",")[0] in page
     for row in results.MEMORY:
         assert units.bytes_(row.standard) in page
+    for one in as_published(recordings.load("h200")):
+        assert units.rate_flops(one.full) in page and units.rate_flops(one.causal) in page
+    assert "kind-recorded" in page and "NVIDIA H200" in page
     for author in ("Zadouri", "Shah", "Dao", "Milakov", "Rabe", "Williams", "Vaswani"):
         assert author in page
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from workshop import recordings
 from workshop.problem import Problem, Tile
 from workshop.recordings import Note, Recording, Row
+from workshop.recordings.as_published import as_published
 from workshop.recordings.boundaries import BARS
 from workshop.recordings.curves import case_of, ceilings, curves, modelled, rate, roof
 from workshop.recordings.evidence import Evidence, agrees
@@ -241,3 +242,26 @@ def test_curves_of_the_shipped_recording_are_ascending():
     for d in shipped.where(metric="time").values("d"):
         for curve in curves(shipped, d=d, causal=False).values():
             assert (np.diff(curve.N) > 0).all() and all(case_of(r).d == d for r in curve.rows)
+
+
+def test_speeds_as_published_are_those_of_the_papers_conditions():
+    like = {
+        "provider": "fast",
+        "metric": "time",
+        "N": 16384,
+        "d": 128,
+        "heads": 16,
+        "kv_heads": 16,
+        "batch": 1,
+    }
+    rows = [
+        row(**like, causal=False, value=1e-3),
+        row(**like, causal=True, value=6e-4),
+        row(**like | {"heads": 32, "kv_heads": 32}, causal=False, value=1e-9),  # twice the width
+        row(**like | {"d": 64, "heads": 32, "kv_heads": 32}, causal=False, value=1e-3),  # never with the mask
+    ]
+    (one,) = as_published(Recording("r", tuple(rows)))
+    assert (one.provider, one.d) == ("fast", 128)
+    assert one.full == pytest.approx(4 * 16384**2 * 128 * 16 / 1e-3)
+    assert one.causal == pytest.approx(4 * 16384**2 * 128 * 16 / 2 / 6e-4)
+    assert as_published(Recording("r", ())) == ()
