@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
+
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, Span
 
-from plates import controls, figures, text
+from plates import controls, serving_tables, text
 from plates.plate import Plate
+from plates.serving_figures import Intensities, StepBytes
 from plates.split_view import CHECKED, SplitView, merge_error, play
 from workshop import kv_cache, roofline, split_kv, units
 from workshop.language_models import LANGUAGE_MODELS, LanguageModel
-from workshop.problem import LIMITS, Problem
+from workshop.problem import Problem
 from workshop.units import DTYPE_BYTES
 
-_FIRST, _LAST = 64, LIMITS["N"][1]
-_LINES = {"weights": "ink", "cache": "flash", "scores": "standard"}
-_SOLID = 60  # so many conversations in a bar run together
 _SMALL = 0.05  # of the cache: what partial results may take and still be called small
 _SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256]
-_INTENSITY = {"decode": "over", "weights": "ink", "prompt": "flash"}
 
 
 class Served(param.Parameterized):
@@ -102,7 +99,13 @@ class Serving(Plate):
             "step": units.seconds(step.seconds),
             "attention": units.seconds(step.attention_s),
             "rate": units.number(s.B / step.seconds),
-            "cross": units.count(max(1, round(cross))),
+            "outweigh": words["outweigh_never" if math.isinf(cross) else "outweigh"].format(
+                cross="" if math.isinf(cross) else units.count(max(1, round(cross))),
+                window=units.count(model.window or 0),
+            ),
+            "window": words["window"].format(model=model.name, window=units.count(model.window))
+            if model.window
+            else "",
             "splits": own.splits,
             "checked": units.count(checked),
             "error": units.number(error, 2),
@@ -123,17 +126,24 @@ class Serving(Plate):
         facts["step_description"] = words["step_description"].format(**facts)
         facts["intensity_description"] = words["intensity_description"].format(**facts)
         facts["split_description"] = words["split_description"].format(**facts)
-        values = {"layers": model.layers, "kv_heads": model.kv_heads, "d": model.d, "N": s.N, "b": size}
+        values = {
+            "layers": model.layers,
+            "kv_heads": model.kv_heads,
+            "d": model.d,
+            "N": model.cached(s.N),
+            "b": size,
+        }
         cache, cost = kv_cache.CACHE, kv_cache.INTENSITY
         facts["blocks"] = {
-            "fits": self._fits(gpu, words),
+            "fits": serving_tables.fits(own.model, s, gpu, own.gpus, words),
             "cache_formula": self.law(cache, cache.with_values(**values), words["formula_cache"], "flash"),
             "intensity_formula": self.law(
                 cost, cost.with_values(group=model.group, b=size), words["formula_intensity"], "over"
             ),
-            "sms": self._sms(now, words),
-            "occupancy": self._occupancy(model, gpu, fewest, words),
-            "models": self._models(words),
+            "window": f'<p class="note">{facts["window"]}</p>' if facts["window"] else "",
+            "sms": serving_tables.sms(now, words),
+            "occupancy": serving_tables.occupancy(model, s.B, gpu, own.gpus, (own.splits, fewest), words),
+            "models": serving_tables.models(own.model, s, words, self.said),
         }
         return facts
 
@@ -173,89 +183,6 @@ class Serving(Plate):
             ),
         ]
 
-    def _fits(self, gpu, words: dict) -> str:
-        """Memory of the chosen GPUs, one bar a model: weights, then conversations."""
-        s, own = self.settings, self.local
-        whole = gpu.memory * own.gpus
-        rows = []
-        for slug, model in LANGUAGE_MODELS.items():
-            fit = kv_cache.fit(model, s.N, s.dtype, gpu, own.gpus)
-            talks = fit.conversations * fit.conversation / whole
-            if fit.weights_fit:
-                period = f"background-size:calc(100% / {fit.conversations}) 100%"
-                strips = period if 0 < fit.conversations <= _SOLID else "background-image:none"
-                bar = (
-                    f'<i class="weights" style="width:{fit.weights / whole:.3%}"></i>'
-                    f'<i class="talks" style="width:{talks:.3%};{strips}"></i>'
-                    f'<i class="reserved" style="width:{1 - kv_cache.USABLE:.3%}"></i>'
-                )
-                many = f"<b>{units.count(fit.conversations)}</b><small>{words['fit_talks']}</small>"
-            else:
-                bar = '<i class="over"></i>'
-                needed = kv_cache.gpus_for_weights(model, s.dtype, gpu)
-                many = f'<b class="no">{words["fit_none"]}</b><small>{words["fit_needs"].format(n=needed)}</small>'
-            who = words["fit_model"].format(
-                kind=words[f"kind_{model.kind}"], token=units.bytes_(kv_cache.token_bytes(model, s.dtype))
-            )
-            chosen = " chosen" if slug == own.model else ""
-            rows.append(
-                f'<div class="fit{chosen}"><div class="who">{model.name}<small>{who}</small></div>'
-                f'<div class="bar">{bar}</div><div class="many">{many}</div></div>'
-            )
-        keys = "".join(
-            f'<span><i class="{name}"></i>{words[f"legend_{name}"]}</span>'
-            for name in ("weights", "talks", "reserved")
-        )
-        return f'<div class="legend">{keys}</div><div class="fits">{"".join(rows)}</div>'
-
-    @staticmethod
-    def _sms(now: split_kv.Occupancy, words: dict) -> str:
-        squares = '<i class="busy"></i>' * now.busy + "<i></i>" * (now.sms - now.busy)
-        said = words["sms"].format(busy=now.busy, sms=now.sms)
-        return f'<div class="sms" role="img" aria-label="{said}">{squares}</div>'
-
-    def _occupancy(self, model, gpu, fewest: int, words: dict) -> str:
-        s, own = self.settings, self.local
-        rows = []
-        for parts in sorted({1, own.splits, fewest}):
-            found = split_kv.occupancy(s.B, model.kv_heads, parts, gpu.sms, own.gpus)
-            moved = model.layers * s.B * split_kv.partial_bytes(model.heads, model.d, parts)
-            cells = [
-                units.count(parts),
-                units.count(found.work),
-                f"{found.busy} / {found.sms}",
-                units.count(found.waves),
-                units.percent(found.share),
-                units.bytes_(moved),
-            ]
-            rows.append([f"<b>{cell}</b>" if parts == own.splits else cell for cell in cells])
-        return text.table([(words[f"sms_{i}"], True) for i in range(1, 7)], rows)
-
-    def _models(self, words: dict) -> str:
-        s = self.settings
-        rows = []
-        for slug, model in LANGUAGE_MODELS.items():
-            cells = [
-                model.name,
-                f"{model.layers}",
-                f"{model.heads} / {model.kv_heads}",
-                f"{model.d}",
-                units.count(model.parameters),
-                units.bytes_(kv_cache.weight_bytes(model, s.dtype)),
-                units.bytes_(kv_cache.cache_bytes(model, s.N, s.dtype)),
-                units.count(model.context),
-                self.said(model.source),
-            ]
-            rows.append(
-                [f"<b>{cell}</b>" if slug == self.local.model else cell for cell in cells[:-1]] + cells[-1:]
-            )
-        columns = [(words["model_1"], False), *((words[f"model_{i}"], True) for i in range(2, 9))]
-        return (
-            f"<details><summary>{words['models']}</summary>"
-            + text.table([*columns, (words["model_9"], False)], rows)
-            + "</details>"
-        )
-
     # Pictures -------------------------------------------------------------------------------------------
 
     def body(self):
@@ -272,14 +199,17 @@ class Serving(Plate):
         fits.stylesheets = [*fits.stylesheets, text.static("serving.css")]
         yield self.figure(fits, "figure", "model", description="description")
         yield self.block("cache_formula")
+        yield self.block("window")
         yield self.block("models")
         yield self.prose("why")
+        self._intensities = Intensities(self.themed, words)
         yield self.figure(
-            self._intensities(words), "intensity_figure", "model", description="intensity_description"
+            self._intensities.fig, "intensity_figure", "model", description="intensity_description"
         )
         yield self.block("intensity_formula")
         yield self.prose("read")
-        yield self.figure(self._bytes(words), "step_figure", "model", description="step_description")
+        self._bytes = StepBytes(self.themed, words)
+        yield self.figure(self._bytes.fig, "step_figure", "model", description="step_description")
         yield self.prose("split")
         yield self._number("splits", words, _SPLITS)
         self._split = SplitView(words=words, sizing_mode="stretch_width", margin=0)
@@ -298,122 +228,8 @@ class Serving(Plate):
             margin=(0, 18, 0, 0),
         )
 
-    def _intensities(self, words: dict):
-        """A line of FLOP/B with the ridge on it."""
-        self._intensity_fig = fig = figures.chart(
-            self.themed,
-            x=(0.1, 1e5),
-            y=(-0.55, 2.75),
-            x_label=words["intensity_axis"],
-            x_log=True,
-            height=230,
-            min_border_right=34,
-        )
-        fig.yaxis.visible = False
-        fig.ygrid.visible = False
-        self._dots, self._dot_labels = {}, {}
-        self._ridge = Span(location=1, dimension="height", line_width=2, line_dash=[6, 4])
-        self.themed.colour(self._ridge, line_color="ink")
-        fig.add_layout(self._ridge)
-        self._ridge_label = figures.label(
-            self.themed, fig, "", "ink", y=-0.5, x_offset=8, text_font_size="14px"
-        )
-        for at, (name, role) in enumerate(_INTENSITY.items()):
-            y = 2 - at
-            source = ColumnDataSource({"x": [1.0], "y": [y], "zero": [0.1]})
-            stem = fig.segment("zero", "y", "x", "y", source=source, line_width=3)
-            dot = fig.scatter("x", "y", source=source, size=14, line_width=0)
-            self.themed.colour(stem.glyph, line_color=role)
-            self.themed.colour(dot.glyph, fill_color=role)
-            self._dots[name] = source
-            self._dot_labels[name] = figures.label(
-                self.themed, fig, "", role, x=0.1, y=y + 0.16, x_offset=4, text_font_size="14px", bold=True
-            )
-        return fig
-
-    def _bytes(self, words: dict):
-        """What one step reads against the length of the conversations."""
-        fig = figures.chart(
-            self.themed,
-            x=(_FIRST, _LAST),
-            y=(1e6, 1e13),
-            x_label=words["step_axis"],
-            x_log=True,
-            y_log=True,
-            height=360,
-        )
-        figures.ticks(fig.xaxis[0], [64, 1024, 16384, 262144], units.count)
-        figures.label_zone(fig, _LAST, 130)
-        self._lines, self._line_labels = {}, {}
-        for name, role in _LINES.items():
-            source = ColumnDataSource({"N": [], "bytes": [], "text": []})
-            dash = [4, 4] if name == "scores" else "solid"
-            line = fig.line(
-                "N", "bytes", source=source, line_width=3, line_dash=dash, name=words[f"line_{name}"]
-            )
-            self.themed.colour(line.glyph, line_color=role)
-            self._lines[name] = source
-            self._line_labels[name] = figures.label(
-                self.themed,
-                fig,
-                words[f"line_{name}"],
-                role,
-                x=_LAST,
-                x_offset=8,
-                text_baseline="middle",
-                bold=True,
-            )
-        self._now = fig.scatter([], [], size=12, line_width=0)
-        self.themed.colour(self._now.glyph, fill_color="flash")
-        figures.hover(
-            fig,
-            fig.renderers[:-1],
-            '<div style="font:14px system-ui;padding:2px 4px"><b>$name</b><br>N = @N<br>@text</div>',
-            line_policy="nearest",
-        )
-        self._bytes_fig = fig
-        return fig
-
     def patch(self, facts: dict) -> None:
-        s = self.settings
         model, _, _, step, intensity, ridge, _, _, words = facts["_"]
-        every = [ridge, *intensity.values()]
-        low, high = min(0.1, min(every) / 2), max(1e4, max(every) * 3)
-        axis = self._intensity_fig
-        axis.x_range.start, axis.x_range.end = low, high
-        figures.ticks(axis.xaxis[0], figures.log_ticks(low, high), figures.round_text(units.number))
-        for name, value in intensity.items():
-            self._dots[name].data = {"x": [value], "y": self._dots[name].data["y"], "zero": [low]}
-            self._dot_labels[name].update(
-                x=low, text=words.pair(words[f"intensity_{name}"], units.intensity(value))
-            )
-        self._ridge.location = ridge
-        right = ridge**2 < low * high**1.4
-        self._ridge_label.update(
-            x=ridge,
-            text=words["ridge"].format(ridge=units.intensity(ridge)),
-            text_align="left" if right else "right",
-            x_offset=8 if right else -8,
-        )
-        first = min(_FIRST, s.N)
-        n = np.unique(np.geomspace(first, _LAST, 80).round().astype(np.int64))
-        values = {
-            "weights": np.full(len(n), float(step.weights)),
-            "cache": np.array([s.B * kv_cache.cache_bytes(model, int(v), s.dtype) for v in n], dtype=float),
-            "scores": np.array(
-                [s.B * model.layers * kv_cache.score_bytes(model, int(v), s.dtype) for v in n], dtype=float
-            ),
-        }
-        low = min(v.min() for v in values.values()) / 2
-        high = max(v.max() for v in values.values()) * 2
-        for name, y in values.items():
-            self._lines[name].data = {"N": n, "bytes": y, "text": [units.bytes_(v) for v in y]}
-        fig = self._bytes_fig
-        fig.x_range.start, fig.y_range.start, fig.y_range.end = first, low, high
-        figures.ticks(fig.yaxis[0], figures.log_ticks(low, high), figures.round_text(units.bytes_))
-        gap = 20 * np.log10(high / low) / 290
-        placed = figures.spread([np.log10(v[-1]) for v in values.values()], gap)
-        for name, y in zip(values, placed, strict=True):
-            self._line_labels[name].y = 10**y
-        self._now.data_source.data = {"x": [s.N], "y": [step.cache]}
+        self._intensities.patch(intensity, ridge, words)
+        self._bytes.patch(model, self.settings, step)
         self._split.play = play(self.local.splits)

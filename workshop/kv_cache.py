@@ -11,6 +11,7 @@ Pope et al., Efficiently Scaling Transformer Inference (2022; what a decoding st
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from workshop.formula import Formula
 from workshop.hardware import GPU
@@ -36,10 +37,13 @@ def token_bytes(model: LanguageModel, dtype: str) -> int:
 
 
 def cache_bytes(model: LanguageModel, N: int, dtype: str) -> int:
-    """Cache bytes of one conversation of N tokens. Raises ValueError below 0 tokens."""
+    """Cache bytes of one conversation of N tokens: no more of them are kept than the model's window.
+
+    Raises ValueError below 0 tokens.
+    """
     if N < 0:
         raise ValueError(f"N: expected 0 tokens or more; got {N!r}")
-    return _cache(model.layers, model.kv_heads, model.d, N, DTYPE_BYTES[dtype])
+    return _cache(model.layers, model.kv_heads, model.d, model.cached(N), DTYPE_BYTES[dtype])
 
 
 def weight_bytes(model: LanguageModel, dtype: str) -> int:
@@ -48,8 +52,9 @@ def weight_bytes(model: LanguageModel, dtype: str) -> int:
 
 
 def score_bytes(model: LanguageModel, N: int, dtype: str, queries: int = 1) -> int:
-    """Bytes of one layer's scores: `queries` new tokens against N keys in every query head."""
-    return model.heads * queries * N * DTYPE_BYTES[dtype]
+    """Bytes of one layer's scores: `queries` new tokens, each against the keys of N tokens that are kept, in every
+    query head."""
+    return model.heads * queries * model.cached(N) * DTYPE_BYTES[dtype]
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,7 @@ def step(model: LanguageModel, N: int, B: int, dtype: str, gpu: GPU, gpus: int =
     return Step(
         weights=weight_bytes(model, dtype),
         cache=B * cache_bytes(model, N, dtype),
-        attention_flops=4 * B * model.layers * model.heads * model.d * N,
+        attention_flops=4 * B * model.layers * model.heads * model.d * model.cached(N),
         matrix_flops=2 * B * model.parameters,
         rate=gpu.rate(dtype).flops * gpus,
         bandwidth=gpu.bandwidth * gpus,
@@ -148,8 +153,10 @@ def step(model: LanguageModel, N: int, B: int, dtype: str, gpu: GPU, gpus: int =
 
 
 def crossover(model: LanguageModel, B: int) -> float:
-    """Tokens of context from which B caches are read more than the weights, whatever the dtype."""
-    return model.parameters / (B * 2 * model.layers * model.kv_heads * model.d)
+    """Tokens of context from which B caches are read more than the weights, whatever the dtype; inf where the
+    model's window keeps so few that it never happens."""
+    tokens = model.parameters / (B * 2 * model.layers * model.kv_heads * model.d)
+    return tokens if model.window is None or tokens < model.window else inf
 
 
 CACHE = Formula(

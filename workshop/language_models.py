@@ -21,7 +21,8 @@ class LanguageModel:
     heads of K and V; d: head size; feed_forward: inner width; gated: whether the feed-forward has a third
     matrix; vocabulary; tied: whether input and output share one embedding; qkv_bias: whether Q, K, V have
     one; norms: vectors of `hidden` a layer; final_norm: vectors at the end; context: tokens it was published
-    for; source.
+    for; window: tokens that a query sees, itself included, None for all (older ones are overwritten: a rolling
+    buffer); source.
     """
 
     slug: str
@@ -40,6 +41,7 @@ class LanguageModel:
     qkv_bias: bool = False
     norms: int = 2
     final_norm: int = 1
+    window: int | None = None
 
     def __post_init__(self):
         if self.heads % self.kv_heads:
@@ -49,6 +51,10 @@ class LanguageModel:
     def group(self) -> int:
         """Query heads that share one head of K and V."""
         return self.heads // self.kv_heads
+
+    def cached(self, N: int) -> int:
+        """Tokens of a conversation of N whose keys and values are kept, and that the next query sees."""
+        return N if self.window is None else min(N, self.window)
 
     @property
     def kind(self) -> str:
@@ -85,7 +91,9 @@ _ALL = (
         14336,
         32000,
         8192,
-        "Jiang et al., Mistral 7B (2023), table 1, and the configuration file",
+        "Jiang et al., Mistral 7B (2023), table 1 and section 2 (sliding window, rolling buffer cache), and the "
+        "configuration file of the first release; later releases have no window",
+        window=4096,
     ),
     LanguageModel(
         "qwen2.5-7b",

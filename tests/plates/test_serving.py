@@ -66,6 +66,15 @@ def test_golden_cache_of_llama_2():
     assert "4.29 GB" in html(atlas) and readouts(atlas)["conversations"] == "13"
 
 
+def test_a_window_stops_the_cache_and_is_said():
+    long, _ = plate_of("&model=mistral-7b&N=32768")
+    edge, _ = plate_of("&model=mistral-7b&N=4096")
+    assert readouts(long)["kv-cache-bytes"] == readouts(edge)["kv-cache-bytes"] == str(4096 * 131_072)
+    assert "looks back 4,096 tokens" in html(long) and "never outweigh" in html(long)
+    other, _ = plate_of("&model=llama-3-8b&N=32768")
+    assert "looks back" not in html(other) and "never outweigh" not in html(other)
+
+
 @pytest.mark.parametrize("splits", [1, 2, 3, 7, 64, 96, 256])
 @pytest.mark.parametrize("query", ["", "&N=1", "&N=1000&model=gemma-2b", "&N=1048576&model=falcon-7b"])
 def test_the_merge_on_the_page_holds_to_1e_12(splits, query):
@@ -126,22 +135,22 @@ def test_curves_are_what_a_step_reads():
     _, plate = plate_of("&model=llama-3-8b&B=6")
     model = LANGUAGE_MODELS["llama-3-8b"]
     for n, value in list(
-        zip(plate._lines["cache"].data["N"], plate._lines["cache"].data["bytes"], strict=True)
+        zip(plate._bytes.lines["cache"].data["N"], plate._bytes.lines["cache"].data["bytes"], strict=True)
     )[::7]:
         assert value == 6 * kv_cache.cache_bytes(model, int(n), "bf16")
-    assert set(plate._lines["weights"].data["bytes"]) == {float(kv_cache.weight_bytes(model, "bf16"))}
+    assert set(plate._bytes.lines["weights"].data["bytes"]) == {float(kv_cache.weight_bytes(model, "bf16"))}
     for n, value in list(
-        zip(plate._lines["scores"].data["N"], plate._lines["scores"].data["bytes"], strict=True)
+        zip(plate._bytes.lines["scores"].data["N"], plate._bytes.lines["scores"].data["bytes"], strict=True)
     )[::7]:
         assert value == 6 * model.layers * model.heads * int(n) * 2
 
 
 def test_intensities_stand_on_their_line():
     _, plate = plate_of("&model=llama-3-8b&B=6&N=4096")
-    at = {name: source.data["x"][0] for name, source in plate._dots.items()}
+    at = {name: source.data["x"][0] for name, source in plate._intensities.dots.items()}
     assert at["decode"] == 4 and at["weights"] == pytest.approx(6)
     prompt = roofline.time("tiled", Problem(N=4096, d=128, H=32, B=6, causal=True), Tile()).intensity
-    assert at["prompt"] == prompt and plate._ridge.location == GPUS["h100-sxm"].ridge("bf16")
+    assert at["prompt"] == prompt and plate._intensities.ridge.location == GPUS["h100-sxm"].ridge("bf16")
 
 
 @pytest.mark.parametrize(("splits", "busy"), [(1, 1), (96, 96), (132, 132), (256, 132)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,8 +54,21 @@ def test_cache_of_a_token_in_16_bit(slug, a_token):
 @given(MODELS, st.integers(1, 1_048_576), st.sampled_from(["bf16", "fp32", "fp8"]))
 def test_the_cache_is_its_tensors(model, N, dtype):
     size = {"bf16": 2, "fp32": 4, "fp8": 1}[dtype]
-    tensors = [(model.kv_heads, N, model.d) for _ in range(model.layers) for _ in ("K", "V")]
+    tensors = [
+        (model.kv_heads, min(N, model.window or N), model.d) for _ in range(model.layers) for _ in ("K", "V")
+    ]
     assert kv_cache.cache_bytes(model, N, dtype) == sum(a * b * c for a, b, c in tensors) * size
+
+
+def test_a_rolling_buffer_stops_growing_at_the_window():
+    """Jiang et al., Mistral 7B, 2023: W = 4,096; at 32k tokens the cache is an eighth of what it would be."""
+    model = LANGUAGE_MODELS["mistral-7b"]
+    full = 2 * model.layers * model.kv_heads * model.d * 32_768 * 2
+    assert kv_cache.cache_bytes(model, 32_768, "bf16") * 8 == full
+    assert kv_cache.cache_bytes(model, 4096, "bf16") == kv_cache.cache_bytes(model, 1_048_576, "bf16")
+    assert kv_cache.cache_bytes(model, 4095, "bf16") < kv_cache.cache_bytes(model, 4096, "bf16")
+    assert [m.slug for m in LANGUAGE_MODELS.values() if m.window] == ["mistral-7b"]
+    assert math.isinf(kv_cache.crossover(model, 1)) and kv_cache.crossover(model, 64) < 4096
 
 
 @given(MODELS, st.integers(1, 1_048_576), st.integers(1, 8), st.sampled_from(list(GPUS.values())))
@@ -79,7 +94,8 @@ def test_golden_fit():
 @given(MODELS, st.integers(1, 100_000), st.integers(1, 64))
 def test_a_step_counted_head_by_head(model, N, B):
     step = kv_cache.step(model, N, B, "bf16", GPUS["h100-sxm"])
-    a_head = 2 * N * model.d + 2 * N * model.d  # q k^T, then p v
+    seen = min(N, model.window or N)
+    a_head = 2 * seen * model.d + 2 * seen * model.d  # q k^T, then p v
     assert step.attention_flops == a_head * model.heads * model.layers * B
     assert step.attention_intensity == pytest.approx(model.group, rel=1e-15)
     assert step.matrix_intensity == pytest.approx(B, rel=1e-15)
@@ -98,6 +114,10 @@ def test_multi_head_decoding_sits_far_below_the_ridge():
 @given(MODELS, st.integers(1, 64))
 def test_crossover_is_where_caches_weigh_what_the_weights_do(model, B):
     N = kv_cache.crossover(model, B)
+    if math.isinf(N):
+        most = B * kv_cache.cache_bytes(model, 1_048_576, "bf16")
+        assert model.window and most <= kv_cache.weight_bytes(model, "bf16")
+        return
     below, above = int(N), int(N) + 1
     assert B * kv_cache.cache_bytes(model, below, "bf16") <= kv_cache.weight_bytes(model, "bf16")
     assert B * kv_cache.cache_bytes(model, above, "bf16") > kv_cache.weight_bytes(model, "bf16")
