@@ -232,7 +232,13 @@ def _fill_sweep(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
     }
     facts["sweep_text"] = words["sweep_text"].format(**{k: v for k, v in facts.items() if k != "words"})
     other = differences(row, {n: v for n, v in seen.wanted.items() if n not in ("Br", "Bc")})
-    shape = words["sweep_shape"].format(N=units.count(row.N), d=row.d, heads=row.heads, stages=found.stages)
+    shape = words["sweep_shape"].format(
+        N=units.count(row.N),
+        d=row.d,
+        heads=row.heads,
+        stages=found.stages,
+        mask=provenance.shown("causal", row.causal, words),
+    )
     why = next((c.refused.sentence for c in refused if c.refused), "")
     why = (
         f" {words['refusal'].format(tile=f'{refused[0].Br}×{refused[0].Bc}', sentence=words.said(why))}"
@@ -242,7 +248,7 @@ def _fill_sweep(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
     blocks["sweep_note"] = f'<p class="what"><b>{shape}</b> {provenance.nearest_note(other, words)}{why}</p>'
     metrics = ("time", "shared", "registers", "spills")
     used = seen.evidence.where(
-        metric=metrics, provider="teaching", N=row.N, d=row.d, causal=False, stages=found.stages
+        metric=metrics, provider="teaching", N=row.N, d=row.d, causal=row.causal, stages=found.stages
     )
     blocks["sweep_from"] = provenance.line(used, metrics, words)
 

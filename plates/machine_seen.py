@@ -55,7 +55,8 @@ def look(found: Evidence, s: Settings, direction: str) -> Seen:
     timed = found.where(metric="time", direction=passes)
     d = _nearest_size(timed.values("d"), s.d)
     dtype = _format(s.dtype, found.where(metric="time", direction=passes, d=d).values("dtype"))
-    swept = _sweep(found, _nearest_size(_swept_heads(found), s.d))
+    size = _nearest_size(_swept_heads(found), s.d)
+    swept = _sweep(found, size, s.causal) or _sweep(found, size, not s.causal)
     measured = found.where(metric="error-max", direction=passes)
     return Seen(
         evidence=found,
@@ -94,8 +95,8 @@ def _curves(found: Evidence, d: int, causal: bool, passes: str, dtype: str) -> d
 
 
 @lru_cache(maxsize=16)
-def _sweep(found: Evidence, d: int) -> Sweep | None:
-    return sweep(found.recording, d)
+def _sweep(found: Evidence, d: int, causal: bool) -> Sweep | None:
+    return sweep(found.recording, d, causal=causal)
 
 
 def _nearest_size(there: Iterable[int], d: int) -> int:

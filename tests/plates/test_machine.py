@@ -307,13 +307,14 @@ def test_more_than_the_data_sheet_is_remarked_on(shown, full):
 # Tiles ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("d", [64, 128])
-def test_the_sweep_is_the_recordings_rows(shown, d):
+def test_the_sweep_is_the_recordings_rows(shown, d, causal):
     shipped = recordings.load("h200")
-    plate = shown(f"&d={d}", Evidence(shipped)).plates["machine"]
+    plate = shown(f"&d={d}&causal={int(causal)}", Evidence(shipped)).plates["machine"]
     cells = plate._sweeps.measured.cells.data
     timed = shipped.where(
-        metric="time", provider="teaching", direction="forward", d=d, N=4096, causal=False, stages=2
+        metric="time", provider="teaching", direction="forward", d=d, N=4096, causal=causal, stages=2
     )
     best = {}
     for row in timed.rows:
@@ -322,15 +323,18 @@ def test_the_sweep_is_the_recordings_rows(shown, d):
     assert len(cells["tile"]) == len(best)
     for k, tile in enumerate(cells["tile"]):
         row = best[tuple(map(int, tile.split(" × ")))]
-        assert cells["rate"][k] == pytest.approx(4 * row.heads * row.N**2 * d / row.p50)
+        assert cells["rate"][k] == pytest.approx(
+            4 * row.heads * row.N**2 * d / (2 if causal else 1) / row.p50
+        )
         assert cells["shown"][k] == f"{cells['rate'][k] / 1e12:.0f}"
         same = {name: getattr(row, name) for name in ("Br", "Bc", "warps", "N", "d", "heads")}
-        spilled = shipped.one(metric="spills", provider="teaching", stages=2, causal=False, **same).p50
+        spilled = shipped.one(metric="spills", provider="teaching", stages=2, causal=causal, **same).p50
         assert cells["mark"][k] == (f"▲ {spilled:.0f} B" if spilled else "")
     refused = {
         (n.case["Br"], n.case["Bc"])
         for n in shipped.notes
-        if n.kind == "refused" and (n.case["d"], n.case["N"], n.case["stages"]) == (d, 4096, 2)
+        if n.kind == "refused"
+        and (n.case["d"], n.case["N"], n.case["stages"], n.case["causal"]) == (d, 4096, 2, causal)
     } - set(best)
     over = plate._sweeps.measured.over.data
     assert {tuple(map(int, tile.split(" × "))) for tile in over["tile"]} == refused
