@@ -8,6 +8,7 @@ import param
 from panel.custom import JSComponent
 
 from plates.text import STATIC, static
+from workshop import block_masks, mask_picture, masks
 
 
 class MaskView(JSComponent):
@@ -24,3 +25,22 @@ class MaskView(JSComponent):
 
     _esm = STATIC / "mask.js"
     _stylesheets: ClassVar[list[str]] = [static("mask.css")]
+
+
+def drawing(corner: mask_picture.Corner, Br: int, Bc: int) -> dict:
+    """A corner of a mask under tiles of Br x Bc, as `MaskView` draws it."""
+    live = mask_picture.tile_rows(corner, Br, Bc)
+    kinds = block_masks.tile_kinds(corner.mask, Br, Bc, corner.rows, corner.tiles)
+    q0, q1, k0, k1 = corner.tokens(Br, Bc)
+    return {
+        "q0": q0,
+        "q1": q1,
+        "k0": k0,
+        "k1": k1,
+        "Br": Br,
+        "Bc": Bc,
+        "live": live,
+        "kinds": kinds.tolist(),
+        "counts": [int((kinds == kind).sum()) for kind in (masks.SKIPPED, masks.PARTIAL, masks.FULL)],
+        **mask_picture.outlines(corner, Br, Bc),
+    }

@@ -234,9 +234,9 @@ def block_sparse(N: int, d: int, M: int, sparsity: float) -> int:
 BLOCK_SPARSE = Formula(
     "traffic-block-sparse",
     "Block-sparse FlashAttention",
-    r"\Theta",
+    r"\mathrm{bound,\ constant\ 1}",
     "N*d + N**2*d**2*sparsity/M",
-    "Proposition 4, up to a constant factor: only the share s of the tiles is paid for.",
+    "Proposition 4 with the constant in its Theta taken as 1: only the share s of the tiles is paid for.",
     "elements",
     block_sparse,
     rounded_up=True,

@@ -118,15 +118,15 @@ def test_the_picture_is_the_mask(pattern):
 def test_every_point_of_the_waste_curve_is_counted():
     _, plate = plate_of("&pattern=window&window=700&N=4096&causal=1")
     mask = block_masks.make("window", 4096, causal=True, window=700)
-    for side, share in zip(plate._curve.data["side"], plate._curve.data["share"], strict=True):
+    for side, share in zip(plate._waste.curve.data["side"], plate._waste.curve.data["share"], strict=True):
         assert share == block_masks.count(mask, int(side), int(side)).scores / 4096**2
     floor = block_masks.live(mask) / 4096**2
-    assert set(plate._floor.data["share"]) == {floor} and max(plate._curve.data["share"]) > floor
+    assert set(plate._waste.floor.data["share"]) == {floor} and max(plate._waste.curve.data["share"]) > floor
 
 
 def test_bars_are_shares_of_the_dense_run():
     _, plate = plate_of("&pattern=strided&stride=64&window=1")
-    shares = {name: source.data["right"][0] for name, source in plate._bars.items()}
+    shares = {name: source.data["right"][0] for name, source in plate._shares.bars.items()}
     assert shares["computed"] == shares["bytes"] == 1.0 and shares["live"] < 0.02
 
 
