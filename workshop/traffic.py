@@ -12,7 +12,7 @@ algorithm_1  K,V block on the outer loop (the 2022 paper's Algorithm 1), with th
 compulsory   every input read once, every output written once: 4Nd.
 waves        what DRAM sees when a head's K,V exceed the L2 cache: R blocks resident at once stream K,V
              together, so 2Nd + 2Nd ceil(Tr / R). It is `tiled` for a Q block of R Br rows, counted as if the
-             head had the chip alone.
+             head had the chip alone (`workshop.waves` has several).
 
 Causal problems: `tiled`, `waves` and `algorithm_1` read visited tiles only, whole tiles, at their true size
 at the ragged end. `bound` keeps its continuous form: a Q block of Br = M/d rows reads the keys up to its own
@@ -20,6 +20,8 @@ last row, which turns 2N^2 d^2 / M into N^2 d^2 / M (1 + min(1, M / Nd)). `compu
 `standard` does not skip (PyTorch eager does not) unless `skip_masked=True`, which counts the N(N+1)/2 live
 scores of S and P.
 """
+
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -108,12 +110,31 @@ def _key_outer(N, d, rows, statistics):
         yield "m, l", "write", 2 * rows, "running maximum and sum, for every K,V block"
 
 
-def _transfers(model, N, d, Br, Bc, M, R, causal, switches):
+class Switches(TypedDict, total=False):
+    """What a model may be asked to count besides, all off but `statistics`.
+
+    scale_pass, mask_pass: extra trips of S in `standard`, 2N^2 each. skip_masked: `standard` touches live scores
+    only (causal). training: also write the logsumexp (N elements; `standard` keeps the P it wrote anyway,
+    `algorithm_1` its statistics). statistics: False leaves m and l out of `algorithm_1`, as the paper's Figure 2
+    does. blocks: (Br, Bc) for `algorithm_1` instead of its own sizes.
+    """
+
+    scale_pass: bool
+    mask_pass: bool
+    skip_masked: bool
+    training: bool
+    statistics: bool
+    blocks: tuple[int, int] | None
+
+
+def _transfers(
+    model, N, d, Br, Bc, M, R, causal, *, scale_pass=False, mask_pass=False, skip_masked=False, training=False,
+    statistics=True, blocks=None,
+):  # fmt: skip
     """The lines of a model as (tensor, direction, elements, why); elements are ints or arrays, as the inputs
     are."""
-    training = switches["training"]
     if model == "standard":
-        return _standard(N, d, causal, switches["scale_pass"], switches["mask_pass"], switches["skip_masked"])
+        return _standard(N, d, causal, scale_pass, mask_pass, skip_masked)
     if model == "bound":
         return _bound(N, d, M, causal, training)
     if model == "tiled":
@@ -123,49 +144,27 @@ def _transfers(model, N, d, Br, Bc, M, R, causal, switches):
         rows = masks.kv_rows(N, Br * R, Bc, causal)
         return _query_outer(N, d, rows, "again for every wave of resident Q blocks", training)
     if model == "algorithm_1":
-        Br, Bc = switches["blocks"] or algorithm_1_blocks(M, d)
-        return _key_outer(N, d, masks.q_rows(N, Br, Bc, causal), switches["statistics"])
+        Br, Bc = blocks or algorithm_1_blocks(M, d)
+        return _key_outer(N, d, masks.q_rows(N, Br, Bc, causal), statistics)
     if model == "compulsory":
         return _once(N, d, training)
     raise ValueError(f"model: expected one of {', '.join(MODELS)}; got {model!r}")
 
 
 def ledger(
-    model: str,
-    problem: Problem,
-    tile: Tile,
-    gpu: GPU | None = None,
-    *,
-    scale_pass: bool = False,
-    mask_pass: bool = False,
-    skip_masked: bool = False,
-    training: bool = False,
-    statistics: bool = True,
-    blocks: tuple[int, int] | None = None,
+    model: str, problem: Problem, tile: Tile, gpu: GPU | None = None, **switches: Unpack[Switches]
 ) -> Ledger:
     """The traffic of one head in one forward pass, in elements; exact Python ints.
 
-    model: one of MODELS. gpu: used by `waves` alone (default DEFAULT_GPU). scale_pass, mask_pass: extra trips
-    of S in `standard`, 2N^2 each. skip_masked: `standard` touches live scores only (causal). training: also
-    write the logsumexp (N elements; `standard` keeps the P it wrote anyway, `algorithm_1` its statistics).
-    statistics: False leaves m and l out of `algorithm_1`, as the paper's Figure 2 does. blocks: (Br, Bc) for
-    `algorithm_1` instead of its own sizes. `bound` is fractional and rounded up to a whole element. Raises
-    ValueError for an unknown model.
+    model: one of MODELS. gpu: used by `waves` alone (default DEFAULT_GPU). switches: see `Switches`. `bound` is
+    fractional and rounded up to a whole element. Raises ValueError for an unknown model, TypeError for an unknown
+    switch.
     """
     resident = 1
     if model == "waves":
         resident = resident_blocks(gpu or DEFAULT_GPU, tile, problem.d, problem.dtype).blocks
-    switches = {
-        "scale_pass": scale_pass,
-        "mask_pass": mask_pass,
-        "skip_masked": skip_masked,
-        "training": training,
-        "statistics": statistics,
-        "blocks": blocks,
-    }
-    lines = _transfers(
-        model, problem.N, problem.d, tile.Br, tile.Bc, tile.M(problem), resident, problem.causal, switches
-    )
+    M = tile.M(problem)
+    lines = _transfers(model, problem.N, problem.d, tile.Br, tile.Bc, M, resident, problem.causal, **switches)
     return Ledger(model, tuple(Line(*line) for line in lines))
 
 
@@ -180,11 +179,7 @@ def totals(
     Br=None,
     Bc=None,
     sram=None,
-    scale_pass: bool = False,
-    mask_pass: bool = False,
-    skip_masked: bool = False,
-    training: bool = False,
-    statistics: bool = True,
+    **switches: Unpack[Switches],
 ) -> np.ndarray:
     """`ledger(...).total` over arrays: any of N, d, Br, Bc, sram may be given as integer arrays that
     broadcast together.
@@ -213,16 +208,6 @@ def totals(
     if model == "waves":
         gpu = gpu or DEFAULT_GPU
         resident = np.maximum(1, occupancy(gpu, Br, Bc, d, problem.element_bytes)["blocks"]) * gpu.sms
-    switches = {
-        "scale_pass": scale_pass,
-        "mask_pass": mask_pass,
-        "skip_masked": skip_masked,
-        "training": training,
-        "statistics": statistics,
-        "blocks": None,
-    }
     M = sram * 1024 // problem.element_bytes
-    return sum(
-        elements
-        for _, _, elements, _ in _transfers(model, N, d, Br, Bc, M, resident, problem.causal, switches)
-    )
+    lines = _transfers(model, N, d, Br, Bc, M, resident, problem.causal, **switches)
+    return sum(elements for _, _, elements, _ in lines)

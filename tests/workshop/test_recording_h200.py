@@ -19,10 +19,10 @@ from workshop.recordings.boundaries import (
     boundaries,
     counted_cases,
     resident_blocks,
-    wave_passes,
 )
 from workshop.residency import resident_blocks as model_resident
 from workshop.traffic import ledger
+from workshop.waves import wave_passes
 
 H200 = GPUS["h200-sxm"]
 RECORDING = load("h200")
@@ -131,16 +131,6 @@ def test_the_bar_of_the_teaching_kernel():
 
 def test_the_recording_is_of_one_commit():
     assert len({row.commit for row in RECORDING.rows}) == 1
-
-
-def test_for_one_head_the_waves_are_the_models():
-    """The count of passes here, which knows several heads, against `workshop.traffic`, where one head is modelled."""
-    for Tr, resident in itertools.product((1, 2, 63, 64, 264, 1024, 2048), (1, 132, 264, 528)):
-        assert wave_passes(Tr, resident, 1) == -(-Tr // resident)
-        for heads in (2, 3, 8):
-            most = -(-heads * Tr // resident) + heads - 1
-            aligned = sum(h * Tr % resident == 0 for h in range(1, heads))
-            assert wave_passes(Tr, resident, heads) == most - aligned
 
 
 def test_resident_blocks_are_the_profilers_and_the_models_where_it_was_fitted():

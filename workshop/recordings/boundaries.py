@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from workshop.problem import Problem, Tile
 from workshop.traffic import ledger
+from workshop.waves import wave_passes
 
 from . import CASE_COLUMNS, Recording, Row
 
@@ -77,17 +78,6 @@ def resident_blocks(recording: Recording, row: Row) -> int:
     counters = counters_of(recording, row)
     per_sm = min(counters[f"blocks_by_{what}"] for what in ("registers", "shared", "warps"))
     return recording.device["sms"] * int(per_sm)
-
-
-def wave_passes(Tr: int, resident: int, heads: int) -> int:
-    """How often K and V of a head are read from DRAM, summed over the heads.
-
-    Q blocks start in order, head after head, `resident` at a time. Each such wave walks over K and V of every
-    head it
-    has blocks of, so a wave that straddles two heads reads both: ceil(heads Tr / resident) + heads - 1
-    passes, less one for each head that begins with a wave. For one head this is ceil(Tr / resident).
-    """
-    return sum(((h + 1) * Tr - 1) // resident - h * Tr // resident + 1 for h in range(heads))
 
 
 def boundaries(recording: Recording, row: Row) -> tuple[Boundary, ...]:

@@ -8,9 +8,10 @@ from functools import cached_property, lru_cache
 from workshop.masks import ceil_div
 from workshop.problem import Problem, Tile
 from workshop.traffic import ledger
+from workshop.waves import wave_passes
 
 from . import CASE_COLUMNS, Recording, Row
-from .boundaries import BARS, IN_STEP, Boundary, boundaries, counted_cases, resident_blocks, wave_passes
+from .boundaries import BARS, IN_STEP, Boundary, boundaries, counted_cases, resident_blocks
 
 
 def agrees(boundary: Boundary) -> bool | None:
