@@ -60,4 +60,4 @@ def browser_speaks() -> None:
     """
     doc = pn.state.curdoc
     if doc is not None and doc.session_context is not None and doc.session_context.session is not None:
-        pn.state._connected[doc] = True
+        pn.state._connected[doc] = pn.state._loaded[doc] = True
