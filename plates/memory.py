@@ -139,6 +139,7 @@ class Memory(Plate):
             "recompute_layer": units.seconds(scores * recompute),
             "read_layer": units.seconds(scores * read),
             "touched_layer": units.seconds(3 * scores * read),
+            "statistic_bytes": training_memory.STATISTIC_BYTES,
             "element_bytes": problem.element_bytes,
             "rate_note": self.said(gpu.rate(problem.dtype).note or ""),
             "check_N": units.count(report.N),

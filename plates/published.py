@@ -65,7 +65,8 @@ def memory(words: Labels, lang: str) -> str:
         ]
         for row in results.MEMORY
     ]
-    return text.table(columns, rows)
+    note = words["memory_note"].format(more=units.percent(2**20 / 1e6 - 1))
+    return f'{text.table(columns, rows)}<p class="note">{note}</p>'
 
 
 def speed(words: Labels, lang: str) -> str:

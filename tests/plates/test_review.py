@@ -296,6 +296,8 @@ def test_every_published_row_is_on_the_page_with_its_source():
         assert row.source.split(":")[0].split(",")[0] in page
     for row in results.MEMORY:
         assert units.bytes_(row.standard) in page
+    table, note = page.index(units.bytes_(results.MEMORY[-1].standard)), page.index("probably MiB")
+    assert table < note < page.index("TFLOP/s", table) and "4.86 % more" in page
     for one in as_published(recordings.load("h200")):
         assert units.rate_flops(one.full) in page and units.rate_flops(one.causal) in page
     assert "kind-recorded" in page and "NVIDIA H200" in page
