@@ -14,7 +14,7 @@ from plates.bar import Bar, History
 from plates.leaving import forget_views_on_leaving, unfollow_busy
 from plates.plate import Plate, html_pane
 from plates.settings import CUSTOM_GPU, RESETTABLE, SHARED, Settings
-from plates.sidebar import Sidebar
+from plates.sidebar import SHOWS_ALL, Sidebar
 from plates.theme import PAGE_SX, css_variables, mui_theme
 
 _log = logging.getLogger(__name__)
@@ -65,7 +65,8 @@ class Atlas:
         self._notes = html_pane("")
         self._pager = html_pane("")
         self._stage = pn.Column(sizing_mode="stretch_width", margin=0)
-        self.sidebar = Sidebar(self.settings, words, self._on_reset)
+        elsewhere = next((self._name(p) for p in plates if p.slug == SHOWS_ALL), "")
+        self.sidebar = Sidebar(self.settings, words, self._on_reset, elsewhere)
         self._layout = pn.Column(
             self.sidebar.view,
             pn.Column(self._notes, self._stage, self._pager, sizing_mode="stretch_width", margin=0),

@@ -21,23 +21,42 @@ GROUPS = {
 }
 
 
-def _presets(words: dict[str, str], lang: str) -> str:
+SHOWS_ALL = "traffic"  # the plate that uses every setting of a preset
+
+
+def unseen(preset: presets.Preset, used: frozenset[str]) -> bool:
+    """Whether a plate that uses the settings ``used`` shows nothing of what is special about a preset."""
+    special = {name for name, value in preset.settings.items() if value != presets.DEFAULTS[name]}
+    return bool(special) and not special & used
+
+
+def _presets(words: dict[str, str], lang: str, used: frozenset[str], elsewhere: str) -> str:
+    """The list of links; one that would change nothing here leads to a plate that shows it, and says so."""
+
     def item(preset: presets.Preset) -> str:
         values = {k: int(v) if isinstance(v, bool) else v for k, v in preset.settings.items()}
         title = html.escape(
             f"{text.phrase(preset.description, lang)} {text.phrase(preset.source, lang)}", quote=True
         )
-        name = html.escape(text.phrase(preset.name, lang))
-        return f'<li><a href="?{html.escape(urlencode(values))}" title="{title}">{name}</a></li>'
+        name, aside = html.escape(text.phrase(preset.name, lang)), ""
+        if elsewhere and unseen(preset, used):
+            values = {"plate": SHOWS_ALL, **values}
+            aside = f" <small>{words['preset_elsewhere'].format(plate=html.escape(elsewhere))}</small>"
+        return f'<li><a href="?{html.escape(urlencode(values))}" title="{title}">{name}{aside}</a></li>'
 
     return f"<h2>{words['presets']}</h2><ul>{''.join(item(p) for p in presets.PRESETS.values())}</ul>"
 
 
 class Sidebar:
-    """Builds each control once; ``show`` says which are visible."""
+    """Builds each control once; ``show`` says which are visible.
 
-    def __init__(self, settings: Settings, words: dict[str, str], on_reset: Callable[[], None]) -> None:
-        self._settings = settings
+    ``elsewhere`` is the name of the plate ``SHOWS_ALL``.
+    """
+
+    def __init__(
+        self, settings: Settings, words: dict[str, str], on_reset: Callable[[], None], elsewhere: str
+    ) -> None:
+        self._settings, self._words, self._elsewhere = settings, words, elsewhere
         self._shown: frozenset[str] = frozenset()
         self._controls: dict[str, object] = {}
         for name in ("N", "d", "H", "B", "Br", "Bc", "sram", "bandwidth", "tflops"):
@@ -68,7 +87,7 @@ class Sidebar:
         )
         reset.on_click(lambda _: on_reset())
         self._presets = pn.pane.HTML(
-            _presets(words, settings.lang),
+            "",
             margin=(10, 0, 0, 0),
             stylesheets=[
                 ":host{font:14px/1.4 var(--sans);color:var(--muted)}h2{font:600 14px/1.2 var(--serif);margin:4px 0}"
@@ -92,6 +111,7 @@ class Sidebar:
     def show(self, names: frozenset[str]) -> None:
         """Show the controls in ``names``; hide the view if there are none."""
         self._shown = names
+        self._presets.object = _presets(self._words, self._settings.lang, names, self._elsewhere)
         self._update()
 
     def _update(self) -> None:

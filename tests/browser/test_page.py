@@ -141,6 +141,36 @@ def test_presets_and_reset_update_results(watched):
     expect(page.get_by_role("textbox", name="N, tokens: type a value")).to_have_value("8,192")
 
 
+def test_a_preset_that_a_plate_does_not_use_leads_to_one_that_does(watched):
+    page = watched.open("?plate=softmax")
+    link = page.get_by_role("link", name="128k context")
+    expect(link).to_contain_text("on Traffic; this plate does not use it")
+    link.click()
+    watched.wait_value("traffic-standard", bytes_of("standard", N=131072))
+    wait_query(page, plate="traffic", N="131072")
+    expect(link).to_have_text("128k context")
+
+
+@pytest.mark.parametrize(
+    ("slug", "names"),
+    [
+        ("serving", ("Model", "GPU", "Number format")),
+        ("softmax", ("Number format",)),
+        ("machine", ()),
+    ],
+)
+def test_selects_have_names(watched, slug, names):
+    page = watched.open(f"?plate={slug}")
+    for name in names:
+        expect(page.get_by_role("combobox", name=name, exact=True)).to_be_visible()
+    for select in page.get_by_role("combobox").all():
+        heard = select.evaluate(
+            "e => e.getAttribute('aria-label') || (e.getAttribute('aria-labelledby') || '').split(' ')"
+            ".map(id => e.getRootNode().getElementById(id)?.textContent ?? '').join(' ').trim()"
+        )
+        assert heard, select.evaluate("e => e.outerHTML")
+
+
 def test_back_and_forward_return_to_plates_and_settings(watched):
     page = watched.open("?plate=traffic")
     page.get_by_role("link", name="Short sequence").click()
