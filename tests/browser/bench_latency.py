@@ -36,10 +36,13 @@ _WATCH = """() => {
   const read = () => roots.flatMap((r) => [...r.querySelectorAll("[data-readout]")])
     .map((e) => e.dataset.readout + e.dataset.value).join()
   window.__move = () => new Promise((done) => {
-    const before = read()
-    let start = NaN
+    let before = read()
+    let start = null
     const end = (took) => { observer.disconnect(); clearTimeout(timer); done(took) }
-    const observer = new MutationObserver(() => { if (read() !== before) end(performance.now() - start) })
+    const observer = new MutationObserver(() => {
+      if (start === null) before = read()  // a late answer to the move before
+      else if (read() !== before) end(performance.now() - start)
+    })
     const timer = setTimeout(() => end(null), 5000)
     window.addEventListener("keydown", () => { start = performance.now() }, { capture: true, once: true })
     for (const root of roots)
