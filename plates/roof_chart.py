@@ -16,9 +16,9 @@ from workshop.units import DTYPE_BYTES
 HEIGHT = 480
 _INNER = HEIGHT - 62  # px between the axes, about
 _LINE = 20  # px, a label's height
-# The least that any model does for a byte (N = 1 in fp32 under `standard`), and past the most (N tokens in the
-# smallest format under `compulsory`): no setting of the page leaves the axis.
-FIRST, LAST = 0.1, 2.0 * LIMITS["N"][1]
+# Below the least that any model does for a byte (N = 1 in fp32 under `standard`), so that its name has room, and
+# past the most (N tokens in the smallest format under `compulsory`): no setting of the page leaves the axis.
+FIRST, LAST = 0.01, 2.0 * LIMITS["N"][1]
 
 
 def axes_of(gpu: GPU) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -68,6 +68,7 @@ class RoofChart:
             themed.colour(dot.glyph, fill_color=roles[model], line_color="paper")
             self._points[model] = (source, dot)
             self._labels[model] = label(themed, fig, name, roles[model], bold=True, text_baseline="middle")
+            self._labels[model].level = "overlay"  # not clipped by the frame
         figures.hover(
             fig,
             [dot for _, dot in self._points.values()],

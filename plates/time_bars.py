@@ -11,6 +11,9 @@ from workshop.roofline import Time
 _STEPS = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9, 10)
 _ROOM = 1.02  # the sum's mark stays inside the frame
 _INSIDE = 0.55  # a bar this long carries its text itself
+_TEXT = 0.45  # of the axis: what a text beside a bar takes on a phone
+_NEAR = 0.2  # the same on a desktop
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"))  # as `units.seconds` writes times, from two of them on
 
 
 @dataclass(frozen=True)
@@ -26,20 +29,32 @@ class Lane:
 
 
 def end_of(longest: float) -> float:
-    """Return a round axis end, s, just above ``longest`` (which is finite and positive)."""
+    """Return an axis end, s, just above ``longest`` (which is finite and positive): round in the unit it is read in."""
     if not 0 < longest < math.inf:
         raise ValueError(f"longest: expected a finite time above 0, got {longest!r}")
-    decade = 10.0 ** math.floor(math.log10(longest))
-    return next(decade * step for step in (*_STEPS, 12) if decade * step >= longest * _ROOM)
+    unit = _unit(longest)[0]
+    decade = 10.0 ** math.floor(math.log10(longest / unit))
+    return next(decade * step * unit for step in (*_STEPS, 12) if decade * step >= longest / unit * _ROOM)
 
 
-def _tick_step(end: float) -> float:
-    decade = 10.0 ** math.floor(math.log10(end))
-    lead = end / decade
-    return decade * (0.2 if lead < 1.3 else 0.5 if lead < 3.5 else 1 if lead < 6.5 else 2)
+def _unit(time: float) -> tuple[int, str]:
+    """Seconds of the unit in which a time is read, and its name; (1, "") below two minutes."""
+    return next(((size, name) for size, name in _UNITS if time >= 2 * size), (1, ""))
 
 
-def _tick(value: float) -> str:
+def ticks_of(end: float) -> list[tuple[float, str]]:
+    """Return (time in s, text) of the ticks of an axis that ends at ``end``, from 0, all in one unit."""
+    size, unit = _unit(end)
+    decade = 10.0 ** math.floor(math.log10(end / size))
+    lead = end / size / decade
+    step = decade * size * (0.2 if lead < 1.3 else 0.5 if lead < 3.5 else 1 if lead < 6.5 else 2)
+    found = [k * step for k in range(round(end / step + 1e-9) + 1) if k * step <= end * (1 - 0.04)]
+    return [(at, _tick(at, size, unit) if at else "0") for at in found]
+
+
+def _tick(value: float, size: int, unit: str) -> str:
+    if unit:
+        return f"{units.number(value / size)} {unit}"
     number, _, unit = units.seconds(value).partition(" ")
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
 
@@ -48,22 +63,26 @@ def _percent(value: float, end: float) -> str:
     return f"{100 * value / end:.4f}%"
 
 
-def _part(kind: str, value: float, end: float, words: str) -> str:
-    inside = " inside" if value / end > _INSIDE else ""
+def _part(kind: str, value: float, end: float, words: str, line: float) -> str:
+    """One bar. Its text keeps clear of the heavy line at ``line``: in the bar, beside it, or beyond the line."""
+    share, gap = value / end, (line - value) / end
+    inside, shift = share > _INSIDE, ""
+    if not inside and gap < _TEXT and line / end <= 1 - _TEXT + 0.05:
+        # of the lane's width: a bar may be narrower than the stroke that stands for it
+        shift = f' style="left:calc({100 * line / end:.4f}cqw + 2px)"'
+    elif not inside and gap < _NEAR:
+        inside = True
     return (
-        f'<div class="part {kind}{inside}" style="width:{_percent(value, end)}" data-seconds="{value!r}">'
-        f"<span>{words}</span></div>"
+        f'<div class="part {kind}{" inside" if inside else ""}" style="width:{_percent(value, end)}" '
+        f'data-seconds="{value!r}"><span{shift}>{words}</span></div>'
     )
 
 
 def bars(lanes: list[Lane]) -> str:
     """Return the lanes over one time axis as HTML. Widths are shares of a round axis end."""
     end = end_of(max(lane.time.upper for lane in lanes))
-    step = _tick_step(end)
     rules = "".join(
-        f'<i style="left:{_percent(k * step, end)}"><span>{_tick(k * step) if k else "0"}</span></i>'
-        for k in range(round(end / step + 1e-9) + 1)
-        if k * step <= end * (1 - 0.04)
+        f'<i style="left:{_percent(at, end)}"><span>{shown}</span></i>' for at, shown in ticks_of(end)
     )
     rows = []
     for lane in lanes:
@@ -71,8 +90,8 @@ def bars(lanes: list[Lane]) -> str:
         least, most = _percent(time.lower, end), _percent(time.upper, end)
         rows.append(
             f'<div class="lane" style="--c:var(--{lane.role})"><h3>{lane.name} <span>{lane.summary}</span></h3>'
-            f'<div class="parts">{_part("work", time.compute_s, end, lane.work)}'
-            f"{_part('bytes', time.memory_s, end, lane.bytes)}"
+            f'<div class="parts">{_part("work", time.compute_s, end, lane.work, time.lower)}'
+            f"{_part('bytes', time.memory_s, end, lane.bytes, time.lower)}"
             f'<div class="reach"><i style="left:{least};width:{_percent(time.upper - time.lower, end)}"></i>'
             f'<b style="left:{most}"></b></div><div class="least" style="left:{least}"></div></div></div>'
         )

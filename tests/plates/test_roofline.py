@@ -98,6 +98,32 @@ def test_the_axis_of_time_ends_a_little_beyond_the_longest(longest):
         time_bars.end_of(0.0)
 
 
+@given(st.floats(1e-14, 1e12))
+def test_ticks_of_time_are_few_and_round_in_their_own_unit(longest):
+    end = time_bars.end_of(longest)
+    found = time_bars.ticks_of(end)
+    assert 3 <= len(found) <= 8 and found[0] == (0, "0") and found[-1][0] < end
+    for at, shown in found[1:]:
+        number, unit = shown.split(" ")
+        size = {"d": 86400, "h": 3600, "min": 60, "s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}[
+            unit
+        ]
+        assert float(number.replace(",", "")) * size == pytest.approx(at, rel=1e-9)
+        assert len(number.replace(",", "").replace(".", "").strip("0")) <= 2, shown
+
+
+@pytest.mark.parametrize(("value", "line"), [(0.0001, 0.3), (0.2, 0.21), (0.45, 0.5), (0.5, 0.9), (0.9, 0.9)])
+def test_texts_of_bars_keep_clear_of_the_heavy_line(value, line):
+    part = time_bars._part("work", value, 1.0, "text", line)
+    beside = re.search(r"left:calc\(([\d.]+)cqw", part)
+    if "inside" in part:
+        assert value > 0.3
+    elif beside:
+        assert float(beside[1]) == pytest.approx(100 * line)
+    else:
+        assert line - value >= 0.2
+
+
 def test_the_mask_is_the_only_thing_that_saves_arithmetic():
     assert "saves no multiplication" in html(open_plate("roofline"))
     page = html(open_plate("roofline", "&causal=1"))
