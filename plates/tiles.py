@@ -319,14 +319,19 @@ class Tiles(Plate):
         self.settings.param.update(Br=Br, Bc=Bc)
 
     def patch(self, facts: dict) -> None:
-        problem, tile, gpu, _, _, words = facts["_"]
+        problem, tile, *_ = facts["_"]
         self._stages.visible = self.local.tile_view == "kernel"
-        pins = [(name, Br, Bc) for name, Br, Bc, _ in self._pins(words)]
         self._cliff.patch(problem, tile)
+        facts["blocks"]["key"] = self._texts["key"].object  # the map's, which waits with it
+        self._write(["verdict", "bar", "kernel"])
+
+    def settle(self, facts: dict) -> None:
+        problem, tile, gpu, _, _, words = facts["_"]
         self._compile.show(problem, tile, gpu)
+        pins = [(name, Br, Bc) for name, Br, Bc, _ in self._pins(words)]
         self._landscape.patch(problem, tile, gpu, self.local.tile_colour, pins)
         form = units.seconds if self.local.tile_colour == "time" else units.bytes_
         low, high = self._landscape.ends()
         what = words[f"key_{self.local.tile_colour}"]
         facts["blocks"]["key"] = landscape.key(form(low), form(high), what)
-        self._write(["verdict", "bar", "kernel", "key"])
+        self._write(["key"])

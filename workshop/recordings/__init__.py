@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -178,6 +178,10 @@ class Recording:
 
     def source(self) -> str:
         """One line of provenance: GPU, driver, versions, commits and days of these rows."""
+        return self._source
+
+    @cached_property
+    def _source(self) -> str:  # thousands of rows, and pages ask at every move of a slider
         if not self.rows:
             return f"{self.name}: no rows"
         days = sorted({row.time[:10] for row in self.rows})
