@@ -12,6 +12,8 @@ from workshop.problem import LIMITS, Problem, Tile
 
 HEIGHT = 350
 LEFT, RIGHT = 78, 16  # px beside the frame, shared with the map below it
+_ROOM = 4  # times, that the axis reaches beyond the curves: names have a place there
+_NAMES_END = 14  # cells from the left that the name of `standard` takes
 _ALL = np.arange(LIMITS["Br"][0], LIMITS["Br"][1] + 1, dtype=np.int64)
 
 
@@ -69,6 +71,9 @@ class Cliff:
         self._here = label(
             themed, fig, "", "ink", bold=True, text_font_size="18px", text_align="center", y_offset=13
         )
+        for item in (self._standard, self._edge, self._dry, self._here):  # they may stand on the hatching
+            colour(item, background_fill_color="paper")
+            item.update(background_fill_alpha=0.88, padding=1)
         figures.hover(
             fig,
             [line for _, line in self._lines.values()],
@@ -84,8 +89,8 @@ class Cliff:
         least = traffic.ledger("compulsory", problem, tile).bytes(problem.dtype)
         fits, bytes_ = found["fits"], found["bytes"]
         first = int(_ALL[~fits][0]) if not fits.all() else None  # the working set grows with Br
-        low = 10.0 ** np.floor(np.log10(min(least, standard)))
-        high = 10.0 ** np.ceil(np.log10(max(int(bytes_.max()), standard) * 1.3))
+        low = 10.0 ** np.floor(np.log10(min(least, standard) / _ROOM))
+        high = 10.0 ** np.ceil(np.log10(max(int(bytes_.max()), standard) * _ROOM))
         fig = self.fig
         fig.y_range.update(start=low, end=high)
         figures.ticks(fig.yaxis[0], figures.log_ticks(low, high, most=6), figures.round_text(units.bytes_))
@@ -100,9 +105,6 @@ class Cliff:
         self._line("fits", x[fits & drawn], bytes_[fits & drawn], _ALL[fits & drawn])
         self._line("spills", x[spilled], bytes_[spilled], _ALL[spilled])
         self._line("dry", x[spilled], found["dry"][spilled], _ALL[spilled])
-        self._standard.update(
-            x=0, y=standard, text=words["standard_line"].format(bytes=units.bytes_(standard))
-        )
         self._tiled.visible = bool(fits.any())
         self._tiled.update(x=float(x[4]), y=float(bytes_[4]))
         self._edge.visible = self._dry.visible = first is not None
@@ -110,9 +112,11 @@ class Cliff:
         if first:
             edge = float(block_axis.position(first))
             self._zone.data = {"left": [edge], "right": [end], "bottom": [low], "top": [high]}
+            # Outside the zone where there is room; inside, away from the tile's own number.
+            right = edge > end / 2 or (edge < _NAMES_END and block_axis.position(tile.Br) < 2 * _NAMES_END)
             self._edge.update(
-                x=edge, y=high, text=words["edge"].format(Br=units.count(first)),
-                text_align="right" if edge > end / 2 else "left", x_offset=-8 if edge > end / 2 else 8,
+                x=end if right and edge < _NAMES_END else edge, y=high, text=words["edge"].format(Br=units.count(first)),
+                text_align="right" if right else "left", x_offset=-8 if right else 16,
             )  # fmt: skip
             self._dry.update(x=end, y=float(found["dry"][-1]))
         else:
@@ -136,6 +140,12 @@ class Cliff:
             else {"text_baseline": "top", "y_offset": -11}
         )
         self._here.update(x=at, y=float(here), text=units.bytes_(here), text_align=side, **above)
+        # Beside the tile's own number where both would stand under the line, at the left.
+        taken = at < _NAMES_END and standard / _ROOM**2 < here <= standard
+        self._standard.update(
+            x=float(at + _NAMES_END if taken else 0), y=standard,
+            text=words["standard_line"].format(bytes=units.bytes_(standard)),
+        )  # fmt: skip
 
     def _line(self, name: str, x, y, blocks) -> None:
         self._lines[name][0].data = {

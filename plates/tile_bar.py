@@ -52,13 +52,30 @@ def _short(value: int) -> str:
     return f"{number}&nbsp;{unit}"
 
 
+def _past(room: int, size: int) -> tuple[str, str]:
+    """Hatching of the part of a segment that exceeds the budget, and where its text stands: off the budget's line.
+
+    room: bytes from the segment's beginning to the budget. size: the segment's bytes.
+    """
+    if room >= size:
+        return "", ""
+    if room <= 0:
+        return '<u style="left:0"></u>', ' class="past"'
+    at = 100 * room / size
+    hatching = f'<u style="left:{at:.4f}%"></u>'
+    if room > size / 2:
+        return hatching, f' style="right:{100 - at:.4f}%"'
+    return hatching, f' class="past" style="left:{at:.4f}%"'
+
+
 def _one(bar: Bar) -> str:
     end, at, parts = bar.end, 0, []
     for segment in bar.segments:
+        past, inset = _past(bar.budget - at, segment.bytes)
         parts.append(
             f'<div class="seg {segment.slug}" data-bytes="{segment.bytes}" '
-            f'style="left:{100 * at / end:.4f}%;width:{100 * segment.bytes / end:.4f}%">'
-            f"<div><b>{segment.name}</b><span>{_short(segment.bytes)}</span></div></div>"
+            f'style="left:{100 * at / end:.4f}%;width:{100 * segment.bytes / end:.4f}%">{past}'
+            f"<div{inset}><b>{segment.name}</b><span>{_short(segment.bytes)}</span></div></div>"
         )
         at += segment.bytes
     left = 100 * bar.budget / end

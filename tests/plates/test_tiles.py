@@ -165,6 +165,28 @@ def test_shared_memory_of_published_tiles(d, Br, Bc, kib):
     assert (shared.budget, registers.budget) == (s.gpu_record.smem_block, s.gpu_record.regfile_sm)
 
 
+@pytest.mark.parametrize(
+    ("query", "slug"), [("", None), ("&Br=320", "s"), ("&Br=1024&Bc=1024", "q"), ("&Br=256&sram=100", "o")]
+)
+def test_no_part_is_named_under_the_budgets_line(query, slug):
+    (bar,) = open_plate("tiles", query).plates["tiles"]._teaching_bars()
+    at, crossed = 0, None
+    for segment in bar.segments:
+        room = bar.budget - at
+        hatching, style = tile_bar._past(room, segment.bytes)
+        assert bool(hatching) == (at + segment.bytes > bar.budget)
+        if 0 < room < segment.bytes:
+            crossed, share = segment.slug, float(re.search(r"left:([\d.]+)%", hatching)[1])
+            assert share == pytest.approx(100 * room / segment.bytes, abs=1e-4)
+            kept, edge = re.search(r"(left|right):([\d.]+)%", style).groups()
+            # from the line to the far end, on the wider side
+            assert (
+                float(edge) == pytest.approx(share if kept == "left" else 100 - share) and float(edge) <= 50
+            )
+        at += segment.bytes
+    assert crossed == slug
+
+
 # Triton 3.7.1 for sm_80 (compile-table.csv, bf16): the tile in use is in registers, so one stage fewer is kept
 @pytest.mark.parametrize(
     ("Br", "stages", "parts", "said"),
@@ -348,6 +370,24 @@ def test_the_known_tiles_are_pinned_and_sources_named():
 def test_a_pin_outside_the_map_is_left_out():
     atlas = open_plate("tiles", "&d=8&sram=1024")
     assert "Algorithm 1" not in {n.text for n in atlas.plates["tiles"]._landscape._names if n.visible}
+
+
+@pytest.mark.parametrize(
+    "query", ["", "&N=1&d=8&Br=1&Bc=1&sram=1", "&N=1048576&d=8&Br=1&Bc=1024&sram=1", "&Br=8&d=16"]
+)
+def test_names_on_the_cliff_keep_off_the_tiles_own_number(query):
+    cliff = open_plate("tiles", query).plates["tiles"]._cliff
+    low, high = cliff.fig.y_range.start, cliff.fig.y_range.end
+    decade = 280 / np.log10(high / low)  # px
+    here, px = cliff._here, 12  # a cell is about 12 px wide
+    top = np.log10(here.y) * decade + here.y_offset - (20 if here.text_baseline == "top" else 0)
+    for name in (cliff._standard, cliff._edge):
+        if not name.visible:
+            continue
+        left = name.x * px + name.x_offset - (8 * len(name.text) if name.text_align == "right" else 0)
+        bottom = np.log10(name.y) * decade + name.y_offset - 18
+        beside = left > here.x * px + 8 * len(here.text) or left + 8 * len(name.text) < here.x * px
+        assert beside or bottom > top + 20 or bottom + 18 < top, name.text
 
 
 def test_labels_on_the_map_keep_apart():
