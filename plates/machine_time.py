@@ -209,17 +209,17 @@ class _Lines:
         self._place({**ends, **(more or {})}, low, high)
 
     def _place(self, ends: Mapping[str, tuple[float, float]], low: float, high: float) -> None:
-        """A name stands right of its curve's end; those that end at one length are spread apart."""
+        """A name stands right of its curve's end; names are spread apart."""
         position = np.log10 if self._log else float
         pixel = (position(high) - position(low)) / (_HEIGHT - 70)
         for label in self._labels.values():
             label.visible = False
-        for N in {end[0] for end in ends.values()}:
-            names = [name for name, end in ends.items() if end[0] == N]
-            placed = figures.spread([float(position(ends[name][1])) for name in names], _LINE * pixel)
-            for name, where in zip(names, placed, strict=True):
-                y = 10**where if self._log else where
-                self._labels[name].update(x=N * 1.02, y=float(y), visible=True)
+        # all together, though some curves end sooner: on a phone their names reach below those of the longer ones
+        names = list(ends)
+        placed = figures.spread([float(position(ends[name][1])) for name in names], _LINE * pixel)
+        for name, where in zip(names, placed, strict=True):
+            y = 10**where if self._log else where
+            self._labels[name].update(x=ends[name][0] * 1.02, y=float(y), visible=True)
 
 
 class RateChart(_Lines):

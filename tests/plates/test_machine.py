@@ -479,3 +479,14 @@ def test_the_strip_says_whose_kernel_is_fastest(shown, lang):
     for name in ("teaching", "fast"):
         assert words[f"provider_{name}"].casefold() in plate._texts["terms"].object.casefold()
         assert words[f"provider_{name}"] in words[f"named_{name}"], "one thing, one name"
+
+
+@pytest.mark.parametrize("query", ["&d=64", "&d=128", "&d=256", "&d=128&causal=1&direction=both"])
+def test_names_of_curves_keep_a_line_apart(shown, query):
+    """Also those of curves that end sooner: on a phone their names reach as far as the others begin."""
+    plate = shown(query).plates["machine"]
+    for chart, position in ((plate._rates, float), (plate._seconds, np.log10)):
+        low, high = (position(v) for v in (chart.fig.y_range.start, chart.fig.y_range.end))
+        places = sorted(position(label.y) for label in chart._labels.values() if label.visible)
+        pixels = np.diff(places) / (high - low) * (chart.fig.height - 70)
+        assert pixels.min() >= 18.9, chart
