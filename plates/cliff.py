@@ -115,9 +115,12 @@ class Cliff:
             # Outside the zone where there is room; inside, away from the tile's own number.
             right = edge > end / 2 or (edge < _NAMES_END and block_axis.position(tile.Br) < 2 * _NAMES_END)
             self._edge.update(
-                x=end if right and edge < _NAMES_END else edge, y=high, text=words["edge"].format(Br=units.count(first)),
-                text_align="right" if right else "left", x_offset=-8 if right else 16,
-            )  # fmt: skip
+                x=end if right and edge < _NAMES_END else edge,
+                y=high,
+                text=words["edge"].format(Br=units.count(first)),
+                text_align="right" if right else "left",
+                x_offset=-8 if right else 16,
+            )
             self._dry.update(x=end, y=float(found["dry"][-1]))
         else:
             self._zone.data = {"left": [], "right": [], "bottom": [], "top": []}

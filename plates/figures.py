@@ -72,6 +72,24 @@ def log_ticks(low: float, high: float, base: int = 10, most: int = 8) -> list[fl
     return [float(base) ** k for k in range(first, last + 1) if (k - first) % every == 0]
 
 
+#: Round times beyond the decades of a second, in the units that `units.seconds` writes them in: 20 min, 4 h, 2 d.
+_LONG = (1200.0, 14400.0, *(172800.0 * 10**k for k in range(12)))
+
+
+def time_ticks(low: float, high: float, most: int = 8) -> list[float]:
+    """Return times in s within [low, high], about a decade apart and round as they are read, at most ``most``."""
+    if not (0 < low < high):
+        raise ValueError(f"time_ticks: expected 0 < low < high, got {low} and {high}")
+    found = [v for v in log_ticks(low, high, most=100) if v <= 100] if low <= 100 else []
+    found += [v for v in _LONG if low <= v <= high]
+    return found[:: max(1, -(-len(found) // most))]
+
+
+def first_shown(first: float, N: float) -> float:
+    """Return where an axis of N begins: at ``first``, or before it where the dot of the reader's N would be cut."""
+    return first / 1.25 if first * 1.25 > N else first
+
+
 def chart(
     themed: Themed,
     *,

@@ -15,6 +15,7 @@ from workshop.problem import LIMITS, Problem, Tile
 PANELS = {"memory": units.bytes_, "traffic": units.bytes_, "flops": units.flops, "time": units.seconds}
 _FIRST, _LAST = 64, LIMITS["N"][1]
 _HEIGHT = 255
+_TOP = 0.17  # of the frame above the curves: two names at one end need it
 # two side by side where there is room, one below the other where not
 _GRID = ":host{display:grid !important;grid-template-columns:repeat(auto-fit,minmax(min(100%,390px),1fr));gap:4px 18px}"
 
@@ -83,12 +84,12 @@ class Multiples:
             part = self._parts[name]
             fig = part["fig"]
             low = min(v[0] for v in values.values()) / 3
-            high = max(v[-1] for v in values.values()) * 12
-            fig.x_range.start = first
+            high = max(v[-1] for v in values.values())
+            high *= (high / low) ** _TOP
+            fig.x_range.start = figures.first_shown(first, problem.N)
             fig.y_range.start, fig.y_range.end = low, high
-            figures.ticks(
-                fig.yaxis[0], figures.log_ticks(low, high, most=5), figures.round_text(PANELS[name])
-            )
+            rounds = figures.time_ticks if name == "time" else figures.log_ticks
+            figures.ticks(fig.yaxis[0], rounds(low, high, most=5), figures.round_text(PANELS[name]))
             for role, value in values.items():
                 part["lines"][role].data = {"N": n, "value": value}
                 part["dots"][role].data = {"x": [problem.N], "y": [float(value[here])]}

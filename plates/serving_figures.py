@@ -130,7 +130,8 @@ class StepBytes:
         for name, y in values.items():
             self.lines[name].data = {"N": n, "bytes": y, "text": [units.bytes_(v) for v in y]}
         fig = self.fig
-        fig.x_range.start, fig.y_range.start, fig.y_range.end = first, low, high
+        fig.x_range.start = figures.first_shown(first, s.N)
+        fig.y_range.start, fig.y_range.end = low, high
         figures.ticks(fig.yaxis[0], figures.log_ticks(low, high), figures.round_text(units.bytes_))
         gap = 20 * np.log10(high / low) / 290
         placed = figures.spread([np.log10(v[-1]) for v in values.values()], gap)

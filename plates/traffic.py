@@ -255,7 +255,7 @@ class Traffic(Plate):
             ends[model] = float(y[-1])
         low = 4 * first * problem.d * problem.element_bytes / 2
         high = 4 * _LAST**2 * problem.element_bytes * 4
-        self._fig.x_range.start = first
+        self._fig.x_range.start = figures.first_shown(first, problem.N)
         self._fig.y_range.start, self._fig.y_range.end = low, high
         figures.ticks(self._fig.yaxis[0], figures.log_ticks(low, high), figures.round_text(units.bytes_))
         decades = np.log10(high / low)

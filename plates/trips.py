@@ -30,6 +30,16 @@ class Trips(JSComponent):
     _stylesheets: ClassVar[list[str]] = [static("transport.css"), static("wall.css")]
 
 
+def _beside(square: int, shared: hierarchy.Level, words: Labels) -> tuple[str, str]:
+    """S beside the shared memory of the chip and of one multiprocessor: always the larger by the smaller."""
+    large, middle = square > shared.total, square > shared.each
+    chip = units.ratio(square / shared.total if large else shared.total / square)
+    sm = units.ratio(square / shared.each if middle else shared.each / square)
+    first = words["scale_chip" if large else "scale_chip_under"].format(ratio=chip)
+    slug = "scale_sm" if large else "scale_sm_over" if middle else "scale_sm_under"
+    return first, words[slug].format(ratio=sm)
+
+
 def picture(
     found: tuple[round_trips.Pass, ...],
     problem: Problem,
@@ -113,8 +123,7 @@ def picture(
         },
         "scale": [
             words["one_scale"],
-            words["scale_chip"].format(ratio=units.ratio(square / shared.total)),
-            words["scale_sm"].format(ratio=units.ratio(square / shared.each)),
+            *_beside(square, shared, words),
         ],
         "nothing": units.bytes_(0),
         "total_text": total,

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 import param
-from bokeh.models import ColumnDataSource
 
-from plates import controls, figures, text
+from plates import controls, text
 from plates.plate import Plate
 from plates.trips import Trips, picture
+from plates.wall_figures import MARKS, Intensity, Sizes
 from plates.wall_levels import levels
 from workshop import hierarchy, round_trips, units
 from workshop.hardware import GPU
-from workshop.problem import LIMITS, Problem
+from workshop.problem import Problem
 
 TUB_LITRES = 150  # a bathtub, for the kitchen
-_FIRST, _LAST = 64, LIMITS["N"][1]
-_MARKS = (("one", 1), ("node", round_trips.NODE_GPUS))
 
 
 class Passes(param.Parameterized):
@@ -57,7 +54,7 @@ class Wall(Plate):
         strip = problem.N * problem.d * problem.element_bytes
         found_levels = {level.slug: level for level in hierarchy.levels(gpu)}
         shared = found_levels["shared"]
-        fits = {name: round_trips.longest(gpu.memory * count, problem) for name, count in _MARKS}
+        fits = {name: round_trips.longest(gpu.memory * count, problem) for name, count in MARKS}
         slowest = max(found, key=lambda item: item.memory_s(gpu))
         waits = [item for item in found if item.intensity < item.ridge(gpu, problem.dtype)]
         softmax = next(item for item in found if item.slug == "softmax")
@@ -192,9 +189,8 @@ class Wall(Plate):
         )
         yield self.prose("why")
         yield self.prose("waiting")
-        yield self.figure(
-            self._build_intensity(words), "intensityfigure", "model", description="intensity_text"
-        )
+        self._intensity = Intensity(self.themed, words)
+        yield self.figure(self._intensity.fig, "intensityfigure", "model", description="intensity_text")
         yield self.block("intensity")
         yield self.prose("places")
         places = self.block("hierarchy")
@@ -202,73 +198,13 @@ class Wall(Plate):
         yield places
         yield self.prose("kitchen")
         yield self.prose("room")
-        yield self.figure(self._build_sizes(words), "roomfigure", "model", description="sizes_text")
+        self._sizes = Sizes(self.themed, words)
+        yield self.figure(self._sizes.fig, "roomfigure", "model", description="sizes_text")
 
     def _on_trip(self, event) -> None:
         if not self._patching:
             last = len(round_trips.trips(self._found()))
             self.settings.step = None if event.new >= last else max(0, event.new)
-
-    def _build_intensity(self, words: dict):
-        themed = self.themed
-        fig = figures.chart(
-            themed, x=(0.1, 1e5), y=(0.4, 6.6), x_label=words["axis_intensity"], x_log=True, height=300,
-            min_border_left=130,
-        )  # fmt: skip
-        figures.ticks(fig.xaxis[0], [0.1, 1, 10, 100, 1e3, 1e4], figures.round_text(units.number))
-        fig.ygrid.visible = False
-        themed.size(fig.yaxis[0], major_label_text_font_size=figures.BIG)
-        themed.colour(fig.yaxis[0], major_label_text_color="ink")
-        self._gaps = ColumnDataSource({"y": [], "at": [], "ridge": []})
-        self._points = {"matrix": ColumnDataSource(), "vector": ColumnDataSource()}
-        gap = fig.segment("at", "y", "ridge", "y", source=self._gaps, line_width=3, line_dash=[4, 3])
-        themed.colour(gap.glyph, line_color="standard")
-        ridge = fig.scatter(
-            "ridge", "y", source=self._gaps, marker="dash", angle=np.pi / 2, size=30, line_width=4
-        )
-        themed.colour(ridge.glyph, line_color="chip")
-        dots = fig.scatter("at", "y", source=self._gaps, size=15)
-        themed.colour(dots.glyph, fill_color="standard", line_color="paper")
-        self._intensity_labels = [
-            figures.label(themed, fig, "", "ink", y_offset=10, text_align="center") for _ in range(6)
-        ]
-        self._ridge_labels = [
-            figures.label(themed, fig, "", "chip", x_offset=10, bold=True, text_baseline="middle")
-            for _ in range(6)
-        ]
-        self._intensity = fig
-        return fig
-
-    def _build_sizes(self, words: dict):
-        themed = self.themed
-        fig = figures.chart(
-            themed, x=(_FIRST, _LAST), y=(1e3, 1e15), x_label=words["axis_N"], x_log=True, y_log=True, height=420,
-        )  # fmt: skip
-        figures.ticks(fig.xaxis[0], [64, 1024, 16384, 262144], units.count)
-        figures.label_zone(fig, _LAST, 96)
-        self._curve = ColumnDataSource({"N": [], "bytes": []})
-        line = fig.line("N", "bytes", source=self._curve, line_width=3)
-        themed.colour(line.glyph, line_color="standard")
-        self._linear = ColumnDataSource({"N": [], "bytes": []})
-        flat = fig.line("N", "bytes", source=self._linear, line_width=3)
-        themed.colour(flat.glyph, line_color="hbm")
-        self._capacity = {}
-        for slug, role in (("chip", "chip"), ("one", "ink"), ("node", "ink")):
-            rule = fig.segment([_FIRST], [1], [_LAST], [1], line_width=2, line_dash=[8, 4])
-            themed.colour(rule.glyph, line_color=role)
-            name = figures.label(themed, fig, "", role, x_offset=8, y_offset=4)
-            self._capacity[slug] = (rule.data_source, name)
-        self._meets = fig.scatter([], [], size=11, line_width=2)
-        themed.colour(self._meets.glyph, fill_color="paper", line_color="ink")
-        self._here = fig.scatter([], [], size=13)
-        themed.colour(self._here.glyph, fill_color="standard", line_color="paper")
-        self._here_label = figures.label(themed, fig, "", "standard", bold=True, y_offset=10)
-        self._ends = [
-            figures.label(themed, fig, words[name], role, bold=True, x_offset=8, text_baseline="middle")
-            for name, role in (("line_scores", "standard"), ("line_output", "hbm"))
-        ]
-        self._sizes = fig
-        return fig
 
     def patch(self, facts: dict) -> None:
         problem, gpu, found, _, fits, words = facts["_"]
@@ -281,50 +217,5 @@ class Wall(Plate):
         elif self._trips.step != step:
             self._trips.step = step
         self._patching = False
-        self._patch_intensity(found, problem, gpu, words)
-        self._patch_sizes(problem, gpu, fits, facts, words)
-
-    def _patch_intensity(self, found, problem: Problem, gpu: GPU, words: dict) -> None:
-        rows = list(range(len(found), 0, -1))
-        at = [item.intensity for item in found]
-        ridges = [item.ridge(gpu, problem.dtype) for item in found]
-        self._gaps.data = {"y": rows, "at": at, "ridge": ridges}
-        self._intensity.y_range.end = len(found) + 0.8
-        self._intensity.x_range.start = min(0.04, min(at) / 6)
-        self._intensity.x_range.end = max(2e4, 20 * max(ridges), 20 * max(at))
-        figures.ticks(self._intensity.yaxis[0], rows, [self.said(item.does) for item in found])
-        for k, (label, ridge) in enumerate(zip(self._intensity_labels, self._ridge_labels, strict=True)):
-            label.visible = ridge.visible = k < len(found)
-            if k < len(found):
-                label.update(x=at[k], y=rows[k], text=units.number(at[k]))
-                ridge.update(x=max(ridges[k], at[k]), y=rows[k], text=units.number(ridges[k]))
-
-    def _patch_sizes(self, problem: Problem, gpu: GPU, fits: dict, facts: dict, words: dict) -> None:
-        first = min(_FIRST, problem.N)
-        n = np.unique(np.geomspace(first, _LAST, 90).round())
-        per = float(problem.heads * problem.element_bytes)
-        square, output = n * n * per, n * problem.d * per
-        self._curve.data = {"N": n, "bytes": square}
-        self._linear.data = {"N": n, "bytes": output}
-        chip = gpu.smem_sm * gpu.sms
-        capacity = {"chip": chip, "one": gpu.memory, "node": gpu.memory * round_trips.NODE_GPUS}
-        low, high = min(square[0], output[0], chip) / 4, max(square[-1], capacity["node"]) * 8
-        fig = self._sizes
-        fig.x_range.start = first
-        fig.y_range.start, fig.y_range.end = low, high
-        figures.ticks(fig.yaxis[0], figures.log_ticks(low, high), figures.round_text(units.bytes_))
-        for slug, (source, label) in self._capacity.items():
-            value = capacity[slug]
-            source.data = {"x0": [first], "y0": [value], "x1": [_LAST], "y1": [value]}
-            label.update(x=first, y=value, text=words[f"line_{slug}"].format(**facts))
-        meets = [(fits[name], capacity[name]) for name, _ in _MARKS if first <= fits[name] <= _LAST]
-        self._meets.data_source.data = {"x": [x for x, _ in meets], "y": [y for _, y in meets]}
-        here = float(problem.score_bytes)
-        self._here.data_source.data = {"x": [problem.N], "y": [here]}
-        right = problem.N > 4096
-        self._here_label.update(
-            x=problem.N, y=here, text=facts["score"], text_align="right" if right else "left",
-            x_offset=-10 if right else 10,
-        )  # fmt: skip
-        for label, y in zip(self._ends, (square[-1], output[-1]), strict=True):
-            label.update(x=_LAST, y=y)
+        self._intensity.patch(found, problem, gpu, self.said)
+        self._sizes.patch(problem, gpu, fits, facts)

@@ -244,7 +244,9 @@ export function render({ model, el }) {
       // the chip's own memory, to the same scale, below the last station
       cells = drawCells(svg, width - cellSide - 16 * unit, height - cellSide - 16 * unit, cellSide, data.chip.pieces)
       const room = height - bottom
-      const wideEnough = lane.right - lane.left > 370 * unit
+      // a letter is about 9 px wide here, a Chinese one 17
+      const long = (words) => [...words].reduce((sum, c) => sum + (c > "\u2e80" ? 17 : 9), 0) * unit
+      const wideEnough = lane.right - lane.left > Math.max(...data.scale.map(long))
       aside.hidden = wideEnough && room > 4 * line
       if (!aside.hidden) put(aside, data.scale.join(" "))
       else data.scale.forEach((words, k) => text((lane.left + lane.right) / 2, bottom + room / 2 + line * 1.15 * (k - 0.6), k ? "aside" : "small", words, "middle"))

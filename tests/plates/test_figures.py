@@ -39,6 +39,23 @@ def test_log_ticks_refuses_what_has_no_logarithm(bad):
         figures.log_ticks(*bad)
 
 
+@given(st.floats(1e-12, 1e6), st.floats(1.5, 1e12))
+def test_ticks_of_time_are_round_as_they_are_read(low, factor):
+    found = figures.time_ticks(low, low * factor, most=6)
+    assert len(found) <= 6 and all(low * (1 - 1e-8) <= v <= low * factor * (1 + 1e-8) for v in found)
+    for value in found:
+        number = figures.round_text(units.seconds)(value).split(" ")[0].replace(",", "")
+        assert number.rstrip("0") in ("1", "2", "4"), number
+    with pytest.raises(ValueError, match="0 < low < high"):
+        figures.time_ticks(0, 1)
+
+
+@pytest.mark.parametrize(("first", "N"), [(64, 64), (1, 1), (64, 70), (64, 8192)])
+def test_the_dot_of_the_readers_n_is_not_cut(first, N):
+    start = figures.first_shown(first, N)
+    assert start <= first and N / start >= 1.05
+
+
 def test_ticks_have_no_idle_zeros():
     tick = figures.round_text(units.bytes_)
     assert [tick(v) for v in (1e7, 1e9, 2.5e9, 100e3)] == ["10 MB", "1 GB", "2.5 GB", "100 kB"]

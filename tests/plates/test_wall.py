@@ -11,6 +11,7 @@ from plates import text
 from plates.settings import Settings
 from plates.trips import picture
 from plates.wall import Wall
+from tests.plates.walk import open_plate
 from workshop import hierarchy, round_trips, traffic
 from workshop.hardware import GPUS
 from workshop.problem import LIMITS, Problem, Tile
@@ -62,11 +63,11 @@ def sound(plate) -> None:
 def sources(plate):
     """Every column of numbers in the plate's own data sources."""
     for source in (
-        plate._curve,
-        plate._linear,
-        plate._gaps,
-        plate._meets.data_source,
-        plate._here.data_source,
+        plate._sizes.curve,
+        plate._sizes.linear,
+        plate._intensity.gaps,
+        plate._sizes.meets.data_source,
+        plate._sizes.here.data_source,
     ):
         yield from (np.asarray(column, dtype=float) for column in source.data.values())
 
@@ -83,7 +84,7 @@ def test_both_ends_of_every_control_in_pairs():
             sound(plate)
             for column in sources(plate):
                 assert np.isfinite(column).all() and (column > 0).all()
-            fig = plate._sizes
+            fig = plate._sizes.fig
             assert 0 < fig.y_range.start < fig.y_range.end and 0 < fig.x_range.start < fig.x_range.end
 
 
@@ -92,9 +93,9 @@ def test_a_gpu_that_the_reader_types_in(bandwidth, tflops):
     plate = Wall(Settings(gpu="custom", bandwidth=bandwidth, tflops=tflops))
     plate.view()
     sound(plate)
-    ridges = plate._gaps.data["ridge"]
+    ridges = plate._intensity.gaps.data["ridge"]
     assert ridges == [pytest.approx(tflops * 1e12 / (bandwidth * 1e9))] * len(ridges)
-    assert plate._intensity.x_range.end > max(ridges)
+    assert plate._intensity.fig.x_range.end > max(ridges)
 
 
 def test_the_headline():
@@ -151,7 +152,7 @@ def test_a_step_past_the_end_stands_on_the_last_and_the_browsers_step_comes_back
 def test_capacities_are_where_the_layer_fills_them():
     plate = Wall(Settings())
     plate.view()
-    meets = plate._meets.data_source.data
+    meets = plate._sizes.meets.data_source.data
     for N, capacity, count in zip(meets["x"], meets["y"], (1, 8), strict=True):
         assert capacity == GPUS["h100-sxm"].memory * count
         assert Problem(N=N).score_bytes <= capacity < Problem(N=N + 1).score_bytes
@@ -180,3 +181,28 @@ def test_every_label_of_the_picture_exists():
     words = text.labels("wall")
     used = set(re.findall(r"words\.(\w+)", text.static("wall.js") + text.static("transport.js")))
     assert used <= set(words), used - set(words)
+
+
+@pytest.mark.parametrize(
+    ("N", "first", "second"),
+    [
+        (8192, "S is 4.36× the shared memory of the whole chip", "and 575× that of one multiprocessor."),
+        (
+            1024,
+            "The shared memory of the whole chip is 14.7× S,",
+            "but S is 8.98× that of one multiprocessor.",
+        ),
+        (64, "The shared memory of the whole chip is 3,760× S,", "and that of one multiprocessor 28.5×."),
+    ],
+)
+def test_the_larger_is_told_by_the_smaller(N, first, second):
+    """H100: 132 x 233,472 B on the chip; S in bf16 has 2 N^2 B."""
+    atlas = open_plate("wall", f"&N={N}")
+    assert atlas.plates["wall"]._trips.data["scale"][1:] == [first, second]
+
+
+def test_the_ridges_number_stands_on_the_other_side_of_a_dot_beyond_it():
+    for query, align in (("", "left"), ("&N=1048576&d=256&dtype=fp32", "right")):
+        figure = open_plate("wall", query).plates["wall"]._intensity
+        at, ridge = figure.gaps.data["at"][0], figure.gaps.data["ridge"][0]
+        assert (at > ridge) == (align == "right") and figure._ridge_labels[0].text_align == align
