@@ -232,6 +232,7 @@ class Review(Plate):
         shown, _ = facts["_"]
         if self._lanes.picture != shown:
             self._lanes.picture = shown
+        self._write(["verdict"])  # the sentence under the lanes and their numbers move together
         if self._glossary.term != self.local.term:
             self._glossary.term = self.local.term
 
