@@ -225,4 +225,7 @@ class Landscape:
                 leaders[column].append(value)
         for label in self._names[len(items) :]:
             label.visible = False
+        # "does not fit" stands in the corner at the top right, or below the names that are there
+        taken = [n.y for n in self._names if n.visible and n.x > cells / 2 and n.y > cells - 2 * _LINE]
+        self._verdict.y = min(taken) - _LINE / 2 if taken else cells
         self._leaders.data = leaders

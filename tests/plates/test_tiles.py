@@ -396,6 +396,10 @@ def test_labels_on_the_map_keep_apart():
         y = sorted(label.y for label in picture._names if label.visible)
         assert all(b - a >= 2.5 for a, b in itertools.pairwise(y)), query
         assert 0 < y[0] and y[-1] < 64
+        verdict = picture._verdict
+        for label in picture._names:
+            if label.visible and label.x > 32:
+                assert label.y + 1.2 < verdict.y - 2.5 or label.y - 1.2 > verdict.y - 0.2, (query, label.text)
 
 
 def test_a_click_takes_the_tile_and_the_link_carries_it():
