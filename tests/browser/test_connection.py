@@ -10,12 +10,15 @@ from playwright.sync_api import expect
 from plates import text
 from tests.browser.conftest import ROOT, free_port, serve
 
+#: Seconds that a session token lives in the test of an old one. A page must manage to connect in less.
+TOKEN = 5
+
 
 @pytest.fixture
-def own_server(tmp_path):
-    """A server that this test may stop, whose session tokens live two seconds."""
+def own_server(tmp_path, request):
+    """A server that this test may stop, with the options that it asks for."""
     port = free_port()
-    process = serve(ROOT / "app.py", port, tmp_path / "log.txt", options=["--session-token-expiration", "2"])
+    process = serve(ROOT / "app.py", port, tmp_path / "log.txt", options=getattr(request, "param", []))
     yield f"http://localhost:{port}/app", process
     process.kill()
     process.wait(20)
@@ -31,11 +34,12 @@ def test_a_lost_connection_is_told(own_server, chromium):
     page.close()
 
 
+@pytest.mark.parametrize("own_server", [["--session-token-expiration", str(TOKEN)]], indirect=True)
 def test_a_page_restored_after_its_token_expired_is_not_blank(own_server, chromium):
     address, _ = own_server
     page = chromium.new_page()
     kept = page.request.get(address).text()
-    time.sleep(4)  # the token inside is now too old
+    time.sleep(TOKEN + 2)  # the token inside is now too old
     served = []
 
     def restore(route):

@@ -32,7 +32,8 @@ class Request:
 def pages() -> list[Atlas]:
     """Return the pages that are alive."""
     gc.collect()
-    return [item for item in gc.get_objects() if isinstance(item, Atlas)]
+    # Not isinstance: it asks objects of other libraries for their class, and some of them answer with a warning.
+    return [item for item in gc.get_objects() if issubclass(type(item), Atlas)]
 
 
 async def visit(query: str, others: tuple[str, ...] = ()) -> list[weakref.ref]:
