@@ -88,6 +88,22 @@ _BOX = {
 }
 
 
+def _take_nearest_stop(slider: pmui.DiscreteSlider) -> None:
+    """Make a slider take the nearest stop there is.
+
+    The browser names a stop by its place. A place counted before a typed number came or went is off by one, and may
+    be past the end. (A subclass would be a type of its own, which the browser does not know.)
+    """
+    read = slider._process_property_change
+
+    def nearest(msg: dict) -> dict:
+        if "value" in msg:
+            msg = {**msg, "value": min(max(msg["value"], 0), len(slider.labels) - 1)}
+        return read(msg)
+
+    slider._process_property_change = nearest
+
+
 class NumberControl(pn.viewable.Viewer):
     """A slider over round values and a box for any value in range, both bound to one integer parameter.
 
@@ -146,6 +162,7 @@ class NumberControl(pn.viewable.Viewer):
             margin=(0, 0, 4, 0),
             css_classes=[f"control-{name}"],
         )
+        _take_nearest_stop(self._slider)
         self._agreement = Agreement((self._slider, ("value",)), (self._box, ("value", "value_input")))
         self._slider.param.watch(self._on_slide, "value")
         self._box.param.watch(self._on_type, "value")

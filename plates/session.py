@@ -61,3 +61,16 @@ def browser_speaks() -> None:
     doc = pn.state.curdoc
     if doc is not None and doc.session_context is not None and doc.session_context.session is not None:
         pn.state._connected[doc] = pn.state._loaded[doc] = True
+        _send_at_once(doc.session_context.session)
+
+
+def _send_at_once(session) -> None:
+    """Let the system send what the server writes without waiting for more.
+
+    A message is written in three parts or more. By default the second waits until the browser's system has confirmed
+    the first, and systems put that off for 40 ms: every answer to a slider would take that much longer.
+    """
+    for connection in session._subscribed_connections:
+        socket = getattr(connection, "_socket", None)
+        if socket is not None and socket.ws_connection is not None:
+            socket.set_nodelay(True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-# A tab that closes while the server is writing to it: the libraries log the write that found nobody.
-_NOBODY = ("WebSocketClosedError", "StreamClosedError")
+# A tab that closes while the server is writing to it, or just after it wrote: the libraries log the message that found
+# nobody.
+_NOBODY = ("WebSocketClosedError", "StreamClosedError", "assert self._session is not None")
 
 
 def tracebacks(text: str) -> list[str]:
-    """Return the tracebacks in a server's log, except those of a write to a tab that was just closed."""
+    """Return the tracebacks in a server's log, except those of a message to or from a tab that was just closed."""
     found = []
     for part in text.split("Traceback (most recent call last):")[1:]:
         frames, end = [], ""
@@ -17,6 +18,6 @@ def tracebacks(text: str) -> list[str]:
                 continue
             end = line
             break
-        if not any(name in end for name in _NOBODY):
+        if not any(name in " ".join([*frames[-2:], end]) for name in _NOBODY):
             found.append("\n".join([*frames[-6:], end]))
     return found

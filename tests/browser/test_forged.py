@@ -1,0 +1,166 @@
+"""Forged messages over the websocket and endless addresses: each is answered, the session and the server live on."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import urllib.error
+import urllib.request
+from collections import Counter
+
+import pytest
+from panel.custom import JSComponent
+
+from plates.bar import Bar, History
+from plates.registry import PLATES
+from tests.browser.conftest import ROOT, free_port, serve
+from tests.browser.forger import Forger
+from tests.browser.test_page import bytes_of
+
+LONG = "x" * 100_000
+NAN = {"type": "number", "value": "nan"}
+FORGED = (
+    *(None, True, -1, 0, 7, 10**12, -(10**30), 1e308, 0.5, NAN, {"type": "number", "value": "+inf"}),
+    *("", LONG, "<img src=x onerror=alert(1)>", "８", "{0}", "nan"),
+    *(
+        [],
+        [0] * 100_000,
+        [[[[]]]],
+        {"type": "map", "entries": []},
+        {"type": "map", "entries": [[LONG, LONG]]},
+    ),
+    {"type": "object", "name": "no such model", "id": "p0"},
+    {"id": "p999999"},
+    {
+        "type": "ndarray",
+        "array": {"type": "bytes", "data": "AAAA"},
+        "dtype": "float64",
+        "shape": [-4],
+        "order": "little",
+    },
+)
+# What a browser writes; the rest of a model's properties is forged with a part of the values only.
+WRITTEN = ("value", "value_input", "value_throttled", "step", "code", "theme", "presenting", "clicks", "term")
+# Parts of the page that are the atlas's own; the plate where every widget is forged as well.
+OWN, ALL_KINDS = {part.__name__ for part in (*JSComponent.__subclasses__(), Bar, History)}, "softmax"
+MESSAGES = (
+    {"kind": "follow", "search": "?plate=tiles&N=" + "9" * 3000, "pops": -(10**30)},
+    {"kind": "back", "search": LONG, "pops": 10**30},
+    {"kind": "ready", "search": None},
+    {"kind": ["follow"], "search": {"plate": 1}, "pops": "many"},
+    {},
+    LONG,
+    None,
+    [1, 2],
+)
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory):
+    """The address of a server whose log these tests may fill."""
+    port = free_port()
+    process = serve(ROOT / "app.py", port, tmp_path_factory.mktemp("forged") / "log.txt")
+    yield f"http://localhost:{port}/app"
+    assert process.poll() is None, "the server died"
+    process.terminate()
+    process.wait(20)
+
+
+def parts(models: list[dict]) -> list[tuple[str, str, list[str]]]:
+    """Return one part of each kind that a browser writes to: id, kind, and its properties, set or not."""
+    found = {}
+    for model in models:
+        data = model.get("attributes", {}).get("data")
+        if isinstance(data, dict) and "attributes" in data:
+            found.setdefault(
+                data["name"], (data["id"], data["name"], sorted({*data["attributes"], *WRITTEN}))
+            )
+    return list(found.values())
+
+
+async def answers(address: str) -> None:
+    """Open a page of another reader, move its slider, and see the number that belongs to it."""
+    other = await Forger.open(address, "?plate=traffic&N=4096")
+    models = await other.models()
+    box = next(
+        m["attributes"]["data"]["id"]
+        for m in models
+        if str(m.get("attributes", {}).get("data", {}).get("attributes", {}).get("label", "")).startswith(
+            "N, tokens:"
+        )
+    )
+    assert await other.write((box, "value", "512")) == ["OK"]
+    expected = str(bytes_of("standard", N=512))
+    for _ in range(100):
+        await other.ask("SERVER-INFO-REQ", {})  # what was sent meanwhile comes first
+        sent = html.unescape(json.dumps(other.heard)).replace("\\", "")
+        if f'data-readout="traffic-standard" data-value="{expected}"' in sent:
+            break
+        await asyncio.sleep(0.1)
+    else:
+        raise AssertionError(f"no readout of {expected} after 10 s")
+    other.close()
+
+
+async def forge(address: str, slug: str) -> Counter:
+    """Write what no browser would to everything on a plate; returns how often the server said what."""
+    said = Counter()
+    reader = await Forger.open(address, f"?plate={slug}")
+    for identity, kind, names in parts(await reader.models()):
+        if slug != ALL_KINDS and kind.rstrip("0123456789") not in OWN:
+            continue  # the same widgets stand on every plate
+        for at, name in enumerate(names):
+            values = FORGED if name in WRITTEN else FORGED[at % 5 :: 5]
+            said.update(await reader.write(*((identity, name, value) for value in values)))
+    # the forger's own page may be past repair; the server is asked for it and answers
+    assert (await reader.ask("PULL-DOC-REQ", {}))[0] in ("PULL-DOC-REPLY", "ERROR")
+    reader.close()
+    return said
+
+
+@pytest.mark.parametrize("slug", [plate.slug for plate in PLATES])
+def test_every_forged_value_is_answered_and_others_are_served(own_server, slug):
+    async def go() -> Counter:
+        said = await forge(own_server, slug)
+        await answers(own_server)
+        return said
+
+    said = asyncio.run(go())
+    assert set(said) == {"OK", "ERROR"}, said
+    assert said["ERROR"] > 10, said  # wrong types are refused, not taken
+
+
+def test_forged_messages_of_the_address_are_answered(own_server):
+    async def go() -> None:
+        reader = await Forger.open(own_server, "?plate=traffic")
+        history = next(
+            m["id"]
+            for m in await reader.models()
+            if m.get("attributes", {}).get("data", {}).get("name", "").startswith("History")
+        )
+        for message in MESSAGES:
+            values = {"type": "map", "entries": [["model", {"id": history}], ["data", message]]}
+            event = {"type": "event", "name": "data_event", "values": values}
+            sent = {"events": [{"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}]}
+            kind, _ = await reader.ask("PATCH-DOC", sent)
+            assert kind in ("OK", "ERROR")
+        reader.close()
+        await answers(own_server)
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("key", ["paint", "models", "N", "plate", "theme", "nobody"])
+@pytest.mark.parametrize("size", [2_000, 30_000, 100_000])
+def test_an_endless_address_is_answered(own_server, key, size):
+    try:
+        with urllib.request.urlopen(f"{own_server}?plate=sparsity&{key}={'A' * size}", timeout=60) as answer:
+            assert answer.status == 200
+            assert len(answer.read()) < 5_000_000
+    except urllib.error.HTTPError as error:
+        assert error.code in (400, 414, 431) and size > 60_000
+    except (ConnectionError, urllib.error.URLError):
+        assert size > 60_000  # refused before it was read
+    if size == 100_000:
+        asyncio.run(answers(own_server))
