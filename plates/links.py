@@ -16,6 +16,7 @@ from plates.language import labels
 from plates.settings import CUSTOM_GPU, SHARED, Settings
 
 _SHOWN = 24  # characters of a bad value that a note repeats
+_NAMED = 14  # choices that a note names; of more, the first few
 _MOST_FIELDS = 200  # of a query that are read; a view needs fewer than 40
 
 
@@ -29,7 +30,12 @@ def _said(lang: str, key: str, **values: object) -> str:
 
 
 def _kept(kept: object, lang: str) -> str:
-    return _said(lang, "ignored") if kept is None else _said(lang, "kept", value=kept)
+    return _said(lang, "ignored") if kept in (None, "") else _said(lang, "kept", value=kept)
+
+
+def _choices(values: list[str]) -> str:
+    named = [value for value in values if value]
+    return ", ".join(named if len(named) <= _NAMED else [*named[:4], "…"])
 
 
 def _integer(
@@ -81,7 +87,7 @@ def convert(owner: param.Parameterized, name: str, text: str, lang: str = "en") 
         value = text if text in spec.objects else text.lower()
         note = None
         if value not in spec.objects:
-            known = ", ".join(spec.objects)
+            known = _choices(spec.objects)
             value, note = (
                 None,
                 _said(lang, "unknown", name=name, text=_shown(text), known=known, kept=_kept(kept, lang)),
