@@ -132,7 +132,10 @@ class Walk:
                 what = action()
             except Error as error:
                 # covered by something, gone meanwhile, or another document came: a reader would shrug
-                if not any(word in str(error) for word in ("intercepts pointer", "Timeout", "navigation")):
+                if not any(
+                    word in str(error)
+                    for word in ("intercepts pointer", "Timeout", "navigation", "not attached")
+                ):
                     raise AssertionError(self.story(str(error))) from error
                 what = f"{action.__name__}: nothing came of it"
             if what:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import itertools
 import json
 import urllib.error
 import urllib.request
@@ -164,3 +165,28 @@ def test_an_endless_address_is_answered(own_server, key, size):
         assert size > 60_000  # refused before it was read
     if size == 100_000:
         asyncio.run(answers(own_server))
+
+
+@pytest.mark.parametrize("slug", ["sparsity", "softmax", "machine"])
+def test_another_reader_is_answered_while_one_never_stops(own_server, slug):
+    async def go() -> None:
+        busy = await Forger.open(own_server, f"?plate={slug}")
+        (switch,) = (
+            model["attributes"]["data"]["id"]
+            for model in await busy.models()
+            if model.get("attributes", {}).get("data", {}).get("name", "").startswith("Switch")
+        )
+
+        async def flood() -> None:
+            for turn in itertools.count():
+                await busy.write((switch, "value", turn % 2 == 0))
+
+        flooding = asyncio.create_task(flood())
+        await asyncio.sleep(1)
+        for _ in range(3):
+            await answers(own_server)
+        assert not flooding.done(), flooding.exception()
+        flooding.cancel()
+        busy.close()
+
+    asyncio.run(go())
