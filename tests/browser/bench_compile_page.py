@@ -18,9 +18,29 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser.bench_latency import _WATCH
 from tests.browser.conftest import FLAGS, ROOT, free_port, serve
 from workshop.kernels.compile_table import stale
+
+# Finds an element through shadow roots, presses nothing itself: it notes when the readouts' text last changed.
+_WATCH = """() => {
+  const all = (root, out = []) => {
+    for (const e of root.querySelectorAll("*")) {
+      if (e.hasAttribute("data-readout")) out.push(e)
+      if (e.shadowRoot) all(e.shadowRoot, out)
+    }
+    return out
+  }
+  window.__text = () => all(document).map((e) => e.dataset.readout + e.dataset.value).join()
+  window.__move = (before) => new Promise((done) => {
+    const start = performance.now()
+    const look = () => {
+      if (window.__text() !== before) done(performance.now() - start)
+      else if (performance.now() - start > 5000) done(NaN)
+      else setTimeout(look, 1)
+    }
+    look()
+  })
+}"""
 
 _VERDICT = """(before) => {
   const find = (root) => {
