@@ -12,6 +12,7 @@ import time
 
 import panel as pn
 
+from plates.pause import Pause
 from plates.session import browser_speaks
 
 _CROSSING = (
@@ -31,30 +32,21 @@ class Agreement:
     def __init__(self, *shown: tuple[pn.viewable.Viewable, tuple[str, ...]]) -> None:
         self._shown = shown
         self._told = float("-inf")
-        self._waiting = None
+        self._rest = Pause(self._say, _REST)
 
     def told(self) -> None:
         """Python wrote."""
         self._told = time.monotonic()
-        if self._waiting is not None:
-            self._wait()
+        if self._rest.waiting:
+            self._rest.ask()
 
     def heard(self) -> None:
         """The reader wrote."""
         browser_speaks()
-        if self._waiting is not None or time.monotonic() - self._told < _CROSSING:
-            self._wait()
-
-    def _wait(self) -> None:
-        doc = pn.state.curdoc
-        if doc is None or doc.session_context is None:
-            return
-        if self._waiting is not None:
-            doc.remove_timeout_callback(self._waiting)
-        self._waiting = doc.add_timeout_callback(self._say, _REST)
+        if self._rest.waiting or time.monotonic() - self._told < _CROSSING:
+            self._rest.ask()
 
     def _say(self) -> None:
-        self._waiting = None
         self._told = time.monotonic()
         for widget, names in self._shown:
             for model, _ in widget._models.values():

@@ -10,6 +10,7 @@ import param
 
 from plates import language, terms, text
 from plates.figures import Themed
+from plates.pause import Pause
 from plates.settings import Settings
 from workshop.formula import Formula
 
@@ -41,7 +42,7 @@ class Plate:
         self._texts: dict[str, pn.pane.HTML] = {}
         self._latest: dict = {}
         self._settled = False  # the first update of a page comes whole
-        self._waiting = None
+        self._prose = Pause(self._write_prose, _PROSE_AFTER)
         self.kicker = ""  # "Plate II of X": the shell knows
 
     # What a subclass says -------------------------------------------------------------------------------
@@ -93,17 +94,11 @@ class Plate:
         with pn.io.hold():
             self._write(["_readouts"])
             self.patch(self._latest)
-        doc = pn.state.curdoc
-        if doc is None or doc.session_context is None or not self._settled:
+        if not (self._settled and self._prose.ask()):
             self._write_prose()
             self._settled = True
-            return
-        if self._waiting is not None:
-            doc.remove_timeout_callback(self._waiting)
-        self._waiting = doc.add_timeout_callback(self._write_prose, _PROSE_AFTER)
 
     def _write_prose(self) -> None:
-        self._waiting = None
         with pn.io.hold():
             self._write(self._texts)
             self.settle(self._latest)

@@ -232,21 +232,19 @@ class Review(Plate):
         shown, _ = facts["_"]
         if self._lanes.picture != shown:
             self._lanes.picture = shown
-        self._write(["verdict"])  # the sentence under the lanes and their numbers move together
+        self._write(["verdict", "versions"])  # they hold readouts, which move with the lanes
         if self._glossary.term != self.local.term:
             self._glossary.term = self.local.term
 
-    def _write_prose(self) -> None:
-        """Quiz and cards change when the reader pauses, like the prose: they are read, not watched."""
-        super()._write_prose()
+    def settle(self, facts: dict) -> None:
+        # Quiz and cards are read, not watched.
         s = self.settings
         problem, tile, gpu = s.problem, s.tile, s.gpu_record
         asked = quiz_questions.shown(problem, tile, gpu, s.lang, self._name)
         guessed = predict_cards.cards(
             problem, tile, gpu, s.lang, quiz_questions.facts(problem, tile, gpu), self._name
         )
-        with pn.io.hold():
-            if self._quiz.questions != asked:
-                self._quiz.questions = asked
-            if self._cards.cards != guessed:
-                self._cards.cards = guessed
+        if self._quiz.questions != asked:
+            self._quiz.questions = asked
+        if self._cards.cards != guessed:
+            self._cards.cards = guessed

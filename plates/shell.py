@@ -12,6 +12,7 @@ import panel_material_ui as pmui
 from plates import links, text
 from plates.bar import Bar, History
 from plates.leaving import forget_views_on_leaving, unfollow_busy
+from plates.pause import Pause
 from plates.plate import Plate, html_pane
 from plates.settings import CUSTOM_GPU, RESETTABLE, SHARED, Settings
 from plates.sidebar import SHOWS_ALL, Sidebar
@@ -45,7 +46,7 @@ class Atlas:
         self._ready = False
         self._push = False
         self._trouble = ""
-        self._swapping = None
+        self._swapping = Pause(self._swap_now, _SETTLED)
 
         values, notes = self._read(query)
         self._apply(values)
@@ -249,16 +250,10 @@ class Atlas:
         The swap has a message of its own, in which nothing is folded: two swaps folded into one would leave the
         browser without the models of the first, to which later changes may refer.
         """
-        doc = pn.state.curdoc
-        if doc is None or doc.session_context is None:
+        if not self._swapping.ask():
             self._show_plate()
-            return
-        if self._swapping is not None:
-            doc.remove_timeout_callback(self._swapping)
-        self._swapping = doc.add_timeout_callback(self._swap_now, _SETTLED)
 
     def _swap_now(self) -> None:
-        self._swapping = None
         with pn.io.hold(policy="collect"):
             self._show_plate()
 

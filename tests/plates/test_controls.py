@@ -32,7 +32,7 @@ def test_where_both_sides_wrote_python_says_once_more_what_it_holds(monkeypatch)
     model = control._slider.get_root().data
     said, asked = [], []
     model.on_change("value", lambda name, old, new: said.append(new))
-    monkeypatch.setattr(type(control._agreement), "_wait", lambda self: asked.append(self))
+    monkeypatch.setattr(control._agreement._rest, "ask", lambda: asked.append(control._agreement))
     control._slider._process_events({"value": 5})  # long after Python wrote: nothing can have crossed
     assert not asked
     settings.N = 512  # Back
