@@ -10,37 +10,13 @@ own: from the key press to the changed element in its DOM.
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import statistics
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
-from tests.browser.conftest import FLAGS, ROOT, free_port, serve
+from tests.browser.bench_latency import WATCH, move
+from tests.browser.conftest import ROOT, free_port, launched, serve
 from workshop.kernels.compile_table import stale
-
-# Finds an element through shadow roots, presses nothing itself: it notes when the readouts' text last changed.
-_WATCH = """() => {
-  const all = (root, out = []) => {
-    for (const e of root.querySelectorAll("*")) {
-      if (e.hasAttribute("data-readout")) out.push(e)
-      if (e.shadowRoot) all(e.shadowRoot, out)
-    }
-    return out
-  }
-  window.__text = () => all(document).map((e) => e.dataset.readout + e.dataset.value).join()
-  window.__move = (before) => new Promise((done) => {
-    const start = performance.now()
-    const look = () => {
-      if (window.__text() !== before) done(performance.now() - start)
-      else if (performance.now() - start > 5000) done(NaN)
-      else setTimeout(look, 1)
-    }
-    look()
-  })
-}"""
 
 _VERDICT = """(before) => {
   const find = (root) => {
@@ -56,7 +32,7 @@ _VERDICT = """(before) => {
     const look = () => {
       const now = window.__said()
       if (now && now !== before) done(performance.now() - start)
-      else if (performance.now() - start > 60000) done(NaN)
+      else if (performance.now() - start > 60000) done(null)
       else setTimeout(look, 5)
     }
     look()
@@ -64,9 +40,10 @@ _VERDICT = """(before) => {
 }"""
 
 
-def _line(name: str, times: list[float]) -> None:
-    lost = sum(t != t for t in times)
-    times = sorted(t for t in times if t == t) or [float("nan")]
+def _line(name: str, found: list[float | None]) -> None:
+    times = sorted(t for t in found if t is not None)
+    lost = len(found) - len(times)
+    times = times or [float("nan")]
     p80 = times[min(len(times) - 1, int(len(times) * 0.8))]
     print(
         f"{name:<44}{statistics.median(times):>9.0f} ms{p80:>9.0f} ms{times[-1]:>9.0f} ms{len(times):>6}"
@@ -79,7 +56,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--moves", type=int, default=8)
     args = parser.parse_args()
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     folder = Path(tempfile.mkdtemp())
     port = free_port()
     # a cache of its own, so that what is compiled is really compiled
@@ -87,15 +63,15 @@ def main() -> None:
     url = f"http://localhost:{port}/app"
     print("the shipped table:", *(stale() or ["complete and current"]))
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        with launched() as browser:
             size = {"width": 1400, "height": 1000}
             reader, other = (browser.new_context(viewport=size).new_page() for _ in range(2))
             reader.goto(f"{url}?plate=tiles&Br=64&Bc=64&d=128")
             other.goto(f"{url}?plate=traffic")
             for page in (reader, other):
                 page.wait_for_selector("[data-readout]")
-                page.evaluate(_WATCH)
+            other.evaluate(WATCH)
+            other.get_by_role("slider", name="N, tokens").first.focus()
             reader.evaluate(_VERDICT)
             reader.wait_for_selector('[data-readout="compile-shared"]', timeout=90_000)
             print(f"{'from release to':<44}{'median':>12}{'p80':>12}{'most':>12}{'n':>6}")
@@ -114,34 +90,24 @@ def main() -> None:
                 reader.wait_for_selector('[data-readout="compile-shared"]', timeout=90_000)
                 reader.evaluate(_VERDICT)
                 waiting = _verdict(reader, "Bc, rows of K, V", "ArrowRight")
-                for move in range(4):
-                    moved.append(_slide(other, "ArrowRight" if move % 2 else "ArrowLeft"))
+                for turn in range(4):
+                    moved.append(move(other, "ArrowRight" if turn % 2 else "ArrowLeft"))
+                    other.wait_for_timeout(120)
                 slow.append(waiting.evaluate("(w) => w.done"))
                 reader.wait_for_timeout(300)
             _line("verdict, tile to compile", slow)
             _line("another reader's readout meanwhile", moved)
-            browser.close()
     finally:
         server.terminate()
 
 
-def _press(page, slider: str, key: str, watch: str, now: str):
-    """Press a key on a slider; returns a handle whose ``done`` is the time until ``now()`` differs."""
+def _verdict(page, slider: str, key: str):
+    """Press a key on a slider; returns a handle whose ``done`` is the ms until another verdict is there, or null."""
     page.get_by_role("slider", name=slider).first.focus()
-    before = page.evaluate(f"window.{now}()")
-    waiting = page.evaluate_handle(f"(before) => ({{ done: window.{watch}(before) }})", before)
+    before = page.evaluate("window.__said()")
+    waiting = page.evaluate_handle("(before) => ({ done: window.__answer(before) })", before)
     page.keyboard.press(key)
     return waiting
-
-
-def _verdict(page, slider: str, key: str):
-    return _press(page, slider, key, "__answer", "__said")
-
-
-def _slide(page, key: str) -> float:
-    took = _press(page, "N, tokens", key, "__move", "__text").evaluate("(w) => w.done")
-    page.wait_for_timeout(120)
-    return took
 
 
 if __name__ == "__main__":

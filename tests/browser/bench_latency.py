@@ -10,21 +10,17 @@ Each page is moved with the first of its sliders that changes a readout; the lin
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import statistics
 import tempfile
 import time
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
 from plates.registry import PLATES
-from tests.browser.conftest import FLAGS, ROOT, free_port, serve
+from tests.browser.conftest import ROOT, free_port, launched, serve
 
 # Listens to the shadow roots that hold the readouts and to nothing else: asking the whole page again and again would
 # keep a large page busier than a small one, and be measured with it.
-_WATCH = """() => {
+WATCH = """() => {
   const all = (root, out = []) => {
     for (const e of root.querySelectorAll("*")) {
       if (e.hasAttribute("data-readout")) out.push(e)
@@ -52,7 +48,7 @@ _WATCH = """() => {
 _FIRST_TRIED = ("N, tokens", "Br, rows of Q")
 
 
-def _move(page, key: str) -> float | None:
+def move(page, key: str) -> float | None:
     """Press ``key``; return ms until a readout changed, None if none did within 5 s."""
     waiting = page.evaluate_handle("() => ({ done: window.__move() })")
     page.keyboard.press(key)
@@ -61,24 +57,24 @@ def _move(page, key: str) -> float | None:
 
 def _moves(page, slider: str, moves: int) -> list[float]:
     """Times of the moves that changed a readout, in ms."""
-    page.evaluate(_WATCH)
+    page.evaluate(WATCH)
     page.get_by_role("slider", name=slider).first.focus()
     times = []
     for i in range(moves):
-        times.append(_move(page, "ArrowRight" if (i // 4) % 2 == 0 else "ArrowLeft"))
+        times.append(move(page, "ArrowRight" if (i // 4) % 2 == 0 else "ArrowLeft"))
         page.wait_for_timeout(150)
     return [one for one in times if one is not None]
 
 
 def _choose(page) -> str | None:
     """The first slider on the page that moves a readout, those that most plates share before others."""
-    page.evaluate(_WATCH)
+    page.evaluate(WATCH)
     there = [s for s in page.get_by_role("slider").all() if s.is_visible()]
     names = list(dict.fromkeys(filter(None, (s.get_attribute("aria-label") for s in there))))
     for name in sorted(names, key=lambda n: n not in _FIRST_TRIED):
         page.get_by_role("slider", name=name).first.focus()
-        moved = _move(page, "ArrowRight")
-        _move(page, "ArrowLeft")
+        moved = move(page, "ArrowRight")
+        move(page, "ArrowLeft")
         if moved is not None:
             return name
     return None
@@ -90,7 +86,6 @@ def main() -> None:
     parser.add_argument("slugs", nargs="*", default=[plate.slug for plate in PLATES])
     parser.add_argument("--moves", type=int, default=40)
     args = parser.parse_args()
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     log = Path(tempfile.mkdtemp())
     ports = free_port(), free_port()
     servers = [
@@ -100,8 +95,7 @@ def main() -> None:
     pages = [("smallest page", f"http://localhost:{ports[0]}/smallest", "n")]
     pages += [(slug, f"http://localhost:{ports[1]}/app?plate={slug}", None) for slug in args.slugs]
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        with launched() as browser:
             base = None
             print(f"{'page':<16}{'first readout':>16}{'median':>10}{'p80':>10}{'ratio':>8}")
             for name, url, slider in pages:
@@ -125,7 +119,6 @@ def main() -> None:
                         f"{name:<16}{first:>14.2f} s{median:>7.0f} ms{p80:>7.0f} ms{median / base:>7.2f}x{moved}"
                     )
                 page.close()
-            browser.close()
     finally:
         for server in servers:
             server.terminate()

@@ -9,9 +9,7 @@ import itertools
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
-from tests.browser.conftest import FLAGS, ROOT, free_port, serve
+from tests.browser.conftest import ROOT, free_port, launched, serve
 from tests.browser.test_softmax import WATCH
 
 CASES = (
@@ -30,8 +28,7 @@ def main() -> None:
     port = free_port()
     server = serve(ROOT / "app.py", port, Path(tempfile.mkdtemp()) / "log.txt")
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        with launched() as browser:
             for case in CASES:
                 page = browser.new_page(viewport={"width": 1400, "height": 1000})
                 page.goto(f"http://localhost:{port}/app?plate=softmax&step=0&{case}")
@@ -50,7 +47,6 @@ def main() -> None:
                     rate = 1000 * len(gaps) / (times[-1] - times[0])
                     print(f"{case:28} asked {speed:>2}/s  shown {rate:5.1f}/s  worst gap {max(gaps):5.0f} ms")
                 page.close()
-            browser.close()
     finally:
         server.terminate()
         server.wait(20)

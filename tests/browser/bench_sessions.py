@@ -12,17 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
 import tempfile
 import time
 import urllib.request
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
 from plates.registry import PLATES
-from tests.browser.conftest import FLAGS, ROOT, free_port, serve
+from tests.browser.conftest import ROOT, free_port, launched, serve
 from workshop import units
 
 #: ``panel serve`` options: count on request; sessions end half a second after their tab.
@@ -68,12 +64,10 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=30)
     parser.add_argument("--every", type=int, default=10)
     args = parser.parse_args()
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     port = free_port()
     server = serve(ROOT / "app.py", port, Path(tempfile.mkdtemp()) / "log.txt", COUNTED)
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        with launched() as browser:
             print(
                 f"{'readers':>7}{'resident':>12}{'objects':>12}" + "".join(f"{name:>11}" for name in _COLUMNS)
             )
@@ -85,7 +79,6 @@ def main() -> None:
                 if (k + 1) % args.every == 0:
                     time.sleep(2.5)
                     _line(k + 1, ask(port))
-            browser.close()
     finally:
         server.terminate()
         server.wait(20)

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,17 @@ def serve(
     raise RuntimeError(f"{url} did not answer within 60 s:\n{log.read_text()}")
 
 
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A headless Chromium; a machine without one fails, it does not skip."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    assert path, "no Chromium: install it or set CHROMIUM to its path (tests/run.sh does)"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
 @pytest.fixture(scope="session")
 def server_log(tmp_path_factory) -> Path:
     """Where the server writes."""
@@ -77,16 +90,10 @@ def server(server_log) -> str:
 
 @pytest.fixture(scope="module")
 def chromium() -> Browser:
-    """A headless Chromium; a machine without one fails, it does not skip.
-
-    It lasts a file, not a session: while Playwright runs, an event loop runs, and no other test could start its own.
-    """
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    assert path, "no Chromium: install it or set CHROMIUM to its path (tests/run.sh does)"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    """A browser that lasts a file, not a session: while Playwright runs, an event loop runs, and no other test could
+    start its own."""
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 class Watched:

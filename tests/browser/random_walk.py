@@ -8,10 +8,8 @@ walks for longer than the tests do, on a server of its own, and prints what it d
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -20,11 +18,11 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import param
-from playwright.sync_api import Error, Page, sync_playwright
+from playwright.sync_api import Error, Page
 
 from plates.registry import PLATES
 from plates.settings import Settings
-from tests.browser.conftest import FLAGS, ROOT, Watched, free_port, serve
+from tests.browser.conftest import ROOT, Watched, free_port, launched, serve
 from tests.browser.server_log import tracebacks
 
 TYPED = (
@@ -318,12 +316,10 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--plate", default=None)
     args = parser.parse_args()
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     port, log = free_port(), Path(tempfile.mkdtemp()) / "log.txt"
     server, failed = serve(ROOT / "app.py", port, log), 0
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        with launched() as browser:
             for seed in range(args.seed, args.seed + args.seeds):
                 context = browser.new_context(viewport={"width": 1400, "height": 1000}, locale="en-GB")
                 start = time.monotonic()
@@ -336,7 +332,6 @@ def main() -> int:
                     failed = 1
                     print(error, flush=True)
                 context.close()
-            browser.close()
     finally:
         server.terminate()
         server.wait(20)

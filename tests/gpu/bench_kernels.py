@@ -22,6 +22,8 @@ from workshop.kernels.providers import make_call, tensors
 from workshop.kernels.timing import Flush, gpu_spread
 
 DEVICE = torch.device("cuda:0")
+#: Causal, and the word for it in a table.
+MASKS = ((False, "no"), (True, "yes"))
 #: Tiles of the teaching kernel that are worth a round: the plan's, and larger and smaller ones.
 TILES = ((128, 128, 8, 3), (128, 64, 8, 3), (64, 64, 4, 3))
 
@@ -53,8 +55,9 @@ def rate(case: Case, seconds: list[float]) -> str:
     return f"{case.flops() / statistics.median(seconds) / 1e12:.0f}"
 
 
-def masks():
-    yield from ((False, "no"), (True, "yes"))
+def taught(tile: tuple[int, int, int, int], **shape) -> Case:
+    """The teaching kernel with a tile (Br, Bc, warps, stages)."""
+    return Case("teaching", **shape, **dict(zip(("Br", "Bc", "warps", "stages"), tile, strict=True)))
 
 
 def forward(flush, rounds):
@@ -63,7 +66,7 @@ def forward(flush, rounds):
     )
     shapes = [(d, N) for N in (512, 1024, 2048, 4096, 16384) for d in (64, 128)] + [(256, 4096)]
     for d, N in shapes:
-        for causal, word in masks():
+        for causal, word in MASKS:
             case = Case("fast", N=N, d=d, causal=causal)
             fast = call_of(case)
             fast()
@@ -80,13 +83,12 @@ def training(flush, rounds):
     print("| d | causal | fast | teaching | FA-2 | cuDNN | fast to FA-2 | fast to cuDNN |")
     print("|---:|---|---:|---:|---:|---:|---|---|")
     for d in (64, 128):
-        for causal, word in masks():
+        for causal, word in MASKS:
             shape = {"direction": "forward+backward", "N": 4096, "d": d, "causal": causal}
-            tile = dict(zip(("Br", "Bc", "warps", "stages"), TEACHING_TILES[d], strict=True))
             case = Case("fast", **shape)
             calls = {
                 "fast": call_of(case),
-                "teaching": call_of(Case("teaching", **shape, **tile)),
+                "teaching": call_of(taught(TEACHING_TILES[d], **shape)),
                 "FA-2": call_of(Case("sdpa-flash", **shape)),
                 "cuDNN": call_of(Case("sdpa-cudnn", **shape)),
             }
@@ -100,24 +102,10 @@ def teaching(flush, rounds):
     print("| d | N | causal | tile | teaching | cuDNN | ratio |\n|---:|---:|---|---|---:|---:|---|")
     for d in (64, 128):
         for N in (4096, 16384):
-            for causal, word in masks():
+            for causal, word in MASKS:
                 case = Case("sdpa-cudnn", N=N, d=d, causal=causal)
                 tiles = dict.fromkeys((TEACHING_TILES[d], *TILES))
-                calls = {
-                    tile: call_of(
-                        Case(
-                            "teaching",
-                            N=N,
-                            d=d,
-                            causal=causal,
-                            Br=tile[0],
-                            Bc=tile[1],
-                            warps=tile[2],
-                            stages=tile[3],
-                        )
-                    )
-                    for tile in tiles
-                }
+                calls = {tile: call_of(taught(tile, N=N, d=d, causal=causal)) for tile in tiles}
                 s = medians({"cuDNN": call_of(case)} | calls, flush, rounds)
                 best = min(calls, key=lambda tile: statistics.median(s[tile]))
                 name = f"{best[0]} x {best[1]}, {best[2]} warps, {best[3]} stages"
