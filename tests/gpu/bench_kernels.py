@@ -149,10 +149,11 @@ def _short_calls(d: int, N: int = 512, rows: int = 128, keys: int = 64, stages: 
 
 
 def calls(_flush, rounds):
-    """Calls back to back, the host included: what a loop in Python sees at N = 512."""
+    """N = 512 without a cold cache: calls back to back, the host included, and the same captured in a graph."""
     print(
-        "| d | fast | cuDNN, backend chosen at each call | cuDNN, backend chosen once |\n|---:|---:|---:|---:|"
+        "| d | clock | fast | cuDNN, backend chosen once | ratio | cuDNN, backend chosen at each call | ratio |"
     )
+    print("|---:|---|---:|---:|---|---:|---|")
     for d in (64, 128):
         q, k, v, _ = tensors(Case("fast", N=512, d=d), DEVICE)
         fast, each = (make_call(Case(name, N=512, d=d), q, k, v) for name in ("fast", "sdpa-cudnn"))
@@ -160,17 +161,29 @@ def calls(_flush, rounds):
         def once(q=q, k=k, v=v):
             return torch.nn.functional.scaled_dot_product_attention(q, k, v)
 
-        found = {"fast": [], "each": [], "once": []}
-        for _ in range(rounds):
-            found["fast"].append(_loop(fast))
-            found["each"].append(_loop(each))
+        looped, captured = {"fast": [], "once": [], "each": []}, {"fast": [], "once": []}
+        for _ in range(2 * rounds + 1):
+            looped["fast"].append(_loop(fast))
+            looped["each"].append(_loop(each))
+            captured["fast"].append(_captured(fast))
             with torch.no_grad(), sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-                found["once"].append(_loop(once))
-        figures = " | ".join(f"{1e6 * statistics.median(times):.0f} µs" for times in found.values())
-        print(f"| {d} | {figures} |", flush=True)
+                looped["once"].append(_loop(once))
+                captured["once"].append(_captured(once))
+        rows = {"a loop in Python": looped, "a graph": captured}
+        for clock, found in rows.items():
+            cells = [f"{1e6 * statistics.median(found['fast']):.1f} µs"]
+            for name in ("once", "each"):
+                times = found.get(name)
+                cells += (
+                    [f"{1e6 * statistics.median(times):.1f} µs", ratio(found["fast"], times)]
+                    if times
+                    else ["", ""]
+                )
+            print(f"| {d} | {clock} | {' | '.join(cells)} |", flush=True)
 
 
 def _loop(call, count: int = 1000) -> float:
+    """Seconds a call, the host's work included."""
     for _ in range(20):
         call()
     torch.cuda.synchronize()
@@ -179,6 +192,26 @@ def _loop(call, count: int = 1000) -> float:
         call()
     torch.cuda.synchronize()
     return (time.perf_counter() - before) / count
+
+
+def _captured(call, count: int = 50, replays: int = 9) -> float:
+    """Seconds a call of `count` captured ones, launched at once: what is left when the host costs nothing."""
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    with torch.cuda.stream(stream):
+        call()
+        stream.synchronize()
+        with torch.cuda.graph(graph, stream=stream):
+            for _ in range(count):
+                call()
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    times = []
+    for _ in range(replays):
+        start.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end) * 1e-3 / count)
+    return statistics.median(times)
 
 
 PARTS = {part.__name__: part for part in (forward, training, teaching, short, calls)}

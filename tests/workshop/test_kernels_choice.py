@@ -39,13 +39,14 @@ def tensors(N=4096, d=64, dtype=torch.bfloat16, H=2):
 @pytest.mark.parametrize("d", [40, 64, 72, 128, 136, 256])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("causal", [False, True])
-def test_hopper_runs_gluon(on_gpu, d, dtype, causal):
+@pytest.mark.parametrize("N", [1024, 4096, 16384])
+def test_hopper_runs_gluon(on_gpu, d, dtype, causal, N):
     on_gpu("h200")
-    taken = choice.choose(*tensors(d=d, dtype=dtype), causal)
+    taken = choice.choose(*tensors(N=N, d=d, dtype=dtype), causal)
     assert (taken.path, taken.reason) == ("gluon", "")
-    # Q rows stay, pairs of K and V pass.
+    # Q rows stay, those of O too where they have a place of their own, pairs of K and V pass.
     D = max(64, 1 << (d - 1).bit_length())
-    assert (taken.Br + 2 * taken.stages * taken.Bc) * D * 2 + 1024 <= H200
+    assert (taken.Br * (1 + taken.apart) + 2 * taken.stages * taken.Bc) * D * 2 + 1024 <= H200
     assert taken.warps == 4 * (taken.Br // 64) + 4
 
 
@@ -54,6 +55,8 @@ def test_hopper_runs_gluon(on_gpu, d, dtype, causal):
     [
         ("h200", {"d": 32}, "tma", "d <= 32"),
         ("h200", {"N": 512}, "tma", "up to 512 queries"),
+        ("h200", {"N": 512, "d": 128}, "gluon", ""),
+        ("h200", {"N": 256, "d": 128}, "tma", "up to 256 queries"),
         ("h200", {"dtype": torch.float32}, "tma", "float32"),
         ("h200", {"d": 63}, "plain", "stride of 63 elements"),
         ("b200", {}, "tma", "capability 9, this GPU has 10"),

@@ -9,9 +9,11 @@ from .checks import Shape, positive_scale
 
 def differentiable(q, k, v) -> bool:
     """Whether torch would ask for gradients of what comes of these tensors."""
+    if not (q.requires_grad or k.requires_grad or v.requires_grad):
+        return False
     import torch
 
-    return torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
+    return torch.is_grad_enabled()
 
 
 def attend(forward, shape: Shape, q, k, v, causal: bool, scale: float):

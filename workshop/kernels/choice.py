@@ -1,7 +1,7 @@
 """Which device program a call of the fast kernel runs, with which tile, and why not a faster one.
 
-gluon   Hopper (compute capability 9), float16 or bfloat16, 33 <= d <= 256, more than 512 queries if d <= 128,
-        tensors that the copy engine can address
+gluon   Hopper (compute capability 9), float16 or bfloat16, 33 <= d <= 256, tensors that the copy engine can
+        address; if d <= 128 more than 512 queries, or more than 256 if 65 <= d and no mask
 tma     compute capability 9 or more, tensors that the copy engine can address
 plain   everything else: the teaching kernel with a tile from a table
 """
@@ -23,7 +23,8 @@ LONG = 2048
 class Choice:
     """path: "gluon", "tma" or "plain". Br, Bc, warps, stages: its tile and launch. reason: why no faster path was
     taken, "" for the fastest. resident: programs stay and take one Q block after another, else one program a Q block
-    (gluon). turns: groups of warps take turns at the tensor cores (gluon)."""
+    (gluon). turns: groups of warps take turns at the tensor cores (gluon). apart: O leaves through shared memory of
+    its own, so that the next Q comes earlier (gluon)."""
 
     path: str
     Br: int
@@ -33,6 +34,7 @@ class Choice:
     reason: str = ""
     resident: bool = False
     turns: bool = False
+    apart: bool = False
 
 
 #: Kernels that this Triton could not build -> its reason; they are not tried again.
@@ -48,7 +50,7 @@ def choose(q, k, v, causal=False) -> Choice:
     reason = _against_tma(q, k, v)
     if reason:
         return _of_tile("plain", tiles.best(tiles.PLAIN, D, size, limit), reason)
-    reason = _against_gluon(q, d, Nq)
+    reason = _against_gluon(q, d, Nq, causal)
     if reason:
         table = tiles.SHORT_TMA if Nq <= SHORT else tiles.TMA
         return _of_tile("tma", tiles.best(table, D, size, limit), reason)
@@ -68,7 +70,7 @@ def _against_tma(q, k, v) -> str | None:
     return next((reason for reason in refusals if reason), None) or unbuildable.get("tma")
 
 
-def _against_gluon(q, d: int, Nq: int) -> str | None:
+def _against_gluon(q, d: int, Nq: int, causal: bool) -> str | None:
     major = tma.capability(q.device)[0]
     if q.element_size() != 2:
         return "float32 does not run on the tensor cores in full precision"
@@ -76,19 +78,21 @@ def _against_gluon(q, d: int, Nq: int) -> str | None:
         return f"gluon is written for compute capability 9, this GPU has {major}"
     if d <= 32:
         return "d <= 32 would leave the groups of warps too little to multiply"
-    if Nq <= SHORT and d <= 128:
-        return f"up to {SHORT} queries smaller blocks are as fast and start sooner"
+    few = SHORT // 2 if 64 < d <= 128 and not causal else SHORT
+    if Nq <= few and d <= 128:
+        return f"up to {few} queries smaller blocks are as fast and start sooner"
     return unbuildable.get("gluon")
 
 
 def _gluon(D: int, Nq: int, causal: bool) -> Choice:
-    """The gluon tile: as measured on an H200 (bfloat16, 32 heads, N = 1024 to 16,384)."""
-    if D == 64 and Nq > LONG:
-        return Choice("gluon", 192, 128, 16, 2 if causal else 3, resident=True, turns=True)
+    """The gluon tile: as measured on an H200 (bfloat16, 32 heads, N = 512 to 16,384)."""
+    long = Nq > LONG
+    if D == 64 and long and (not causal or Nq > 2 * LONG):
+        return Choice("gluon", 192, 128, 16, 2, resident=True, turns=True, apart=True)
     if D == 64:
-        return Choice("gluon", 128, 128, 12, 4, resident=True, turns=True)
+        return Choice("gluon", 128, 128, 12, 4 if causal else 3, resident=True, turns=True, apart=True)
+    if D == 128 and (Nq <= SHORT or (causal and long)):
+        return Choice("gluon", 128, 128, 12, 2, turns=True)
     if D == 128:
-        return Choice(
-            "gluon", 128, 128, 12, 2 if causal else 3, resident=not (causal and Nq > LONG), turns=True
-        )
+        return Choice("gluon", 128, 128, 12, 2, resident=True, turns=True, apart=True)
     return Choice("gluon", 128, 64, 12, 2)

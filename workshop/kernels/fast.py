@@ -10,6 +10,7 @@ their conditions).
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
 import warnings
@@ -19,19 +20,50 @@ from . import tma
 from .autograd import attend, differentiable
 from .checks import Shape, check_device, check_inputs
 from .choice import Choice, choose, unbuildable
-from .launch import LaunchSpec, Repeat
+from .launch import LaunchSpec
+from .relaunch import Repeat
 
 LOG2E = 1 / math.log(2)
 ROWS_OF_GROUP = 64
 
 
+def _allocation(size: tuple[int, ...], dtype, device):
+    """What makes an uninitialised tensor, row-major."""
+    import torch
+
+    strides = tuple(math.prod(size[n + 1 :]) for n in range(len(size)))
+    return functools.partial(torch.empty_strided, size, strides, dtype=dtype, device=device)
+
+
+class Outputs:
+    """Makes an uninitialised (o, logsumexp) of one shape; o's rows have a whole number of 16 bytes, which the copy
+    engine needs."""
+
+    def __init__(self, shape: Shape, q):
+        import torch
+
+        unit = tma.ALIGNMENT // q.element_size()
+        width = -(-shape.d // unit) * unit
+        rows = (shape.B, shape.H, shape.Nq)
+        self.d = None if width == shape.d else shape.d
+        # With its strides given, an allocation asks torch for half as much time.
+        self.o = _allocation((*rows, width), q.dtype, q.device)
+        self.logsumexp = _allocation(rows, torch.float32, q.device)
+
+    def __call__(self) -> tuple:
+        o = self.o()
+        return (o if self.d is None else o[..., : self.d]), self.logsumexp()
+
+
 @dataclass(frozen=True)
 class Known:
-    """A call that was made: its sizes, its scale, what it ran, and the launch to be made again."""
+    """A call that was made: its sizes, its scale, what it ran, what makes its outputs, and the launch to be made
+    again."""
 
     shape: Shape
     scale: float
     choice: Choice
+    outputs: Outputs
     launch: Repeat
 
 
@@ -39,6 +71,8 @@ _this_thread = threading.local()
 #: Calls made, by everything that decides how a call is launched, so that the next alike skips deciding.
 _known: dict[tuple, Known] = {}
 MOST_KNOWN = 256
+#: Parameters of every kernel that a call brings tensors for.
+TENSORS = ("Q", "K", "V", "O", "L")
 
 
 def flash_attention(q, k, v, causal=False, scale=None):
@@ -74,15 +108,22 @@ def flash_attention(q, k, v, causal=False, scale=None):
 
 def _key(q, k, v, causal, scale) -> tuple:
     """All that decides how a call is checked, chosen and launched; the addresses only by their alignment."""
-    each = tuple((x.shape, x.stride(), x.dtype, x.device, x.data_ptr() % tma.ALIGNMENT) for x in (q, k, v))
-    return (*each, bool(causal), scale)
+    # Flat and spelled out: built at each call, it is a tenth of a short call's time.
+    a = tma.ALIGNMENT
+    return (
+        *(q.shape, q.stride(), q.dtype, q.get_device(), q.data_ptr() % a),
+        *(k.shape, k.stride(), k.dtype, k.get_device(), k.data_ptr() % a),
+        *(v.shape, v.stride(), v.dtype, v.get_device(), v.data_ptr() % a),
+        bool(causal),
+        scale,
+    )
 
 
 def _again(known: Known, q, k, v):
     """(o, logsumexp) of a call like one that was made."""
     _this_thread.choice = known.choice
-    o, lse = _outputs(known.shape, q)
-    known.launch.run(q.device, q, k, v, o, lse)
+    o, lse = known.outputs()
+    known.launch.run(q, k, v, o, lse)
     return o, lse
 
 
@@ -91,23 +132,13 @@ def last_choice() -> Choice | None:
     return getattr(_this_thread, "choice", None)
 
 
-def _outputs(shape: Shape, q):
-    """Uninitialised o, with rows of a whole number of 16 bytes, which the copy engine needs, and logsumexp."""
-    import torch
-
-    unit = tma.ALIGNMENT // q.element_size()
-    width = -(-shape.d // unit) * unit
-    o = torch.empty(shape.B, shape.H, shape.Nq, width, dtype=q.dtype, device=q.device)
-    lse = torch.empty(shape.B, shape.H, shape.Nq, dtype=torch.float32, device=q.device)
-    return (o if width == shape.d else o[..., : shape.d]), lse
-
-
 def run(choice: Choice, shape: Shape, q, k, v, causal, scale, key=None):
     """(o, logsumexp) by the chosen path, or by the next one where this Triton cannot build it.
 
     scale > 0. key: remember the launch under it.
     """
-    o, lse = _outputs(shape, q)
+    outputs = Outputs(shape, q)
+    o, lse = outputs()
     while True:
         _this_thread.choice = choice
         try:
@@ -125,7 +156,7 @@ def run(choice: Choice, shape: Shape, q, k, v, causal, scale, key=None):
         if key is not None and compiled is not None and (key[-1] is None or key[-1] > 0):
             if len(_known) >= MOST_KNOWN:
                 _known.clear()
-            _known[key] = Known(shape, scale, choice, Repeat(spec, compiled, ("Q", "K", "V", "O", "L")))
+            _known[key] = Known(shape, scale, choice, outputs, Repeat(spec, compiled, TENSORS, q.device))
         return o, lse
 
 
@@ -177,7 +208,7 @@ def _gluon_spec(choice, shape, tensors, causal, scale) -> LaunchSpec:
     # 65,536 registers among the groups and the fetching warp's group, which needs few.
     most, of_group = {2: (168, 240), 3: (128, 160)}[groups]
     arguments |= {"BC": choice.Bc, "D": D, "STAGES": choice.stages, "GROUPS": groups, "CAUSAL": causal}
-    arguments |= {"TURNS": choice.turns, "REGISTERS": of_group}
+    arguments |= {"TURNS": choice.turns, "APART": choice.apart, "REGISTERS": of_group}
     programs = min(tiles, _multiprocessors(q.device)) if choice.resident else tiles
     return LaunchSpec(gluon_forward, arguments, (programs,), {"num_warps": 4, "maxnreg": most})
 

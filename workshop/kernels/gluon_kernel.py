@@ -106,7 +106,7 @@ def fetch(
 ):
     """The fetching warp: for each Q block its rows, the first K tile, pairs (V, next K), and the last V tile."""
     Q, K, V, _O = descriptors
-    qs, ks, vs = buffers
+    qs, ks, vs, _os = buffers
     q_ready, q_free, ready, free, _turns = barriers
     tiles, heads, H, group, Nq, Nk, together = sizes
     n = 0
@@ -117,6 +117,12 @@ def fetch(
         part, rows_of = part_number(tiles, GROUPS)
         t = gl.where(alone, part, t)
         b, h, kv, i, count, _full = place(t, heads, H, group, Nq, Nk, together, BR, BC, CAUSAL)
+        # K before Q: its place is free while the groups are still at the rows before.
+        slot = n % STAGES
+        mbarrier.wait(free.index(slot), ((n // STAGES) & 1) ^ 1)
+        mbarrier.expect(ready.index(slot), K.block_type.nbytes)
+        tma.async_copy_global_to_shared(K, [b, kv, (count - 1) * BC, 0], ready.index(slot), ks.index(slot))
+        n += 1
         for g in gl.static_range(GROUPS):
             # A cut tile is group 0's.
             mine = (g == 0) | (alone == 0)
@@ -124,11 +130,6 @@ def fetch(
             mbarrier.wait(q_free.index(g), (visit & 1) ^ 1, pred=mine)
             mbarrier.expect(q_ready.index(g), Q.block_type.nbytes, pred=mine)
             tma.async_copy_global_to_shared(Q, [b, h, row, 0], q_ready.index(g), qs.index(g), pred=mine)
-        slot = n % STAGES
-        mbarrier.wait(free.index(slot), ((n // STAGES) & 1) ^ 1)
-        mbarrier.expect(ready.index(slot), K.block_type.nbytes)
-        tma.async_copy_global_to_shared(K, [b, kv, (count - 1) * BC, 0], ready.index(slot), ks.index(slot))
-        n += 1
         for j in range(1, count):
             start = (count - 1 - j) * BC
             slot = n % STAGES
@@ -225,10 +226,11 @@ def attend(
     GROUPS: gl.constexpr,
     CAUSAL: gl.constexpr,
     TURNS: gl.constexpr,
+    APART: gl.constexpr,
 ):
     """Group g of four warps: rows g * 64 to g * 64 + 63 of each Q block that this program takes."""
     _Q, _K, _V, O = descriptors
-    qs, ks, vs = buffers
+    qs, ks, vs, os = buffers
     q_ready, q_free, ready, free, _turns = barriers
     tiles, heads, H, group, Nq, Nk, together = sizes
     s_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BC, 16])
@@ -284,6 +286,9 @@ def attend(
                 factor, nearest_power, alone, g, GROUPS, STAGES, CAUSAL, False, TURNS, p_layout, o_rows,
             )  # fmt: skip
 
+        if APART:
+            # All scores are in: the next rows may come while the last P V runs and O leaves.
+            mbarrier.arrive(q_free.index(g), count=1)
         # The last P V, and out.
         slot = n % STAGES
         acc = warpgroup_mma(P, vs.index(slot).reshape([BC, D]), acc, is_async=True)
@@ -292,14 +297,19 @@ def attend(
         n += 1
         l = gl.where(l == 0.0, 1.0, l)
         out = acc / gl.expand_dims(gl.convert_layout(l, o_rows), 1)
-        # O leaves through the buffer of Q, which nobody reads any more.
-        q.store(out.to(q.dtype))
+        if APART:
+            # The O before, which leaves from the same place.
+            tma.store_wait(0)
+        os.index(g).reshape([ROWS, D]).store(out.to(q.dtype))
         fence_async_shared()
-        tma.async_copy_shared_to_global(O, [b, h, first_row, 0], qs.index(g))
+        tma.async_copy_shared_to_global(O, [b, h, first_row, 0], os.index(g))
         head = (b * H + h).to(gl.int64)
         gl.store(L + head * Nq + rows, m * scale + gl.log(l), mask=rows < Nq)
-        tma.store_wait(0)
-        mbarrier.arrive(q_free.index(g), count=1)
+        if not APART:
+            # O leaves through the buffer of Q, which nobody reads any more.
+            tma.store_wait(0)
+            mbarrier.arrive(q_free.index(g), count=1)
+    tma.store_wait(0)
     if g > 0:
         _b, _h, _kv, _i, count, _full = place(part, heads, H, group, Nq, Nk, together, BR, BC, CAUSAL)
         for _j in range(gl.where(cut, count + 1, 0)):
@@ -334,13 +344,14 @@ def gluon_forward(
     GROUPS: gl.constexpr,
     CAUSAL: gl.constexpr,
     TURNS: gl.constexpr,
+    APART: gl.constexpr,
     REGISTERS: gl.constexpr,
 ):
     """O and the logsumexp L (B, H, Nq); Q, K, V, O are descriptors of (B, heads, N, d) tensors, Q and O of 64 rows.
 
     Grid: any number of programs; they share the `tiles` = ceil(Nq / 64 GROUPS) * `heads` (B * H) Q blocks. together:
     heads walked abreast, see `place`. nearest_power: the power of two nearest to scale * log2 e. STAGES: pairs in
-    flight. REGISTERS: of a thread of a group.
+    flight. APART: O leaves through shared memory of its own, not that of Q. REGISTERS: of a thread of a group.
     """
     BR: gl.constexpr = ROWS * GROUPS
     qs = gl.allocate_shared_memory(Q.dtype, [GROUPS, 1, 1, ROWS, D], Q.layout)
@@ -360,7 +371,8 @@ def gluon_forward(
         mbarrier.init(free.index(s), count=GROUPS)
     fence_async_shared()
     descriptors = (Q, K, V, O)
-    buffers = (qs, ks, vs)
+    os = gl.allocate_shared_memory(O.dtype, [GROUPS, 1, 1, ROWS, D], O.layout) if APART else qs
+    buffers = (qs, ks, vs, os)
     barriers = (q_ready, q_free, ready, free, turns)
     sizes = (tiles, heads, H, group, Nq, Nk, together)
     # The argument tuples are spelled out: a tuple kept in a variable turns its constants into run-time values.
@@ -368,19 +380,19 @@ def gluon_forward(
     if GROUPS == 2:
         gl.warp_specialize([
             (attend, (0, descriptors, buffers, barriers, sizes, L, scale, nearest_power,
-                      BR, BC, D, STAGES, GROUPS, CAUSAL, TURNS)),
+                      BR, BC, D, STAGES, GROUPS, CAUSAL, TURNS, APART)),
             (attend, (1, descriptors, buffers, barriers, sizes, L, scale, nearest_power,
-                      BR, BC, D, STAGES, GROUPS, CAUSAL, TURNS)),
+                      BR, BC, D, STAGES, GROUPS, CAUSAL, TURNS, APART)),
             (fetch, (descriptors, buffers, barriers, sizes, BR, BC, STAGES, GROUPS, CAUSAL)),
         ], [4, 1], [REGISTERS, 24])
     else:
         gl.warp_specialize([
             (attend, (0, descriptors, buffers, barriers, sizes, L, scale, nearest_power,
-                      BR, BC, D, STAGES, GROUPS, CAUSAL, TURNS)),
+                      BR, BC, D, STAGES, GROUPS, CAUSAL, TURNS, APART)),
             (attend, (1, descriptors, buffers, barriers, sizes, L, scale, nearest_power,
-                      BR, BC, D, STAGES, GROUPS, CAUSAL, TURNS)),
+                      BR, BC, D, STAGES, GROUPS, CAUSAL, TURNS, APART)),
             (attend, (2, descriptors, buffers, barriers, sizes, L, scale, nearest_power,
-                      BR, BC, D, STAGES, GROUPS, CAUSAL, TURNS)),
+                      BR, BC, D, STAGES, GROUPS, CAUSAL, TURNS, APART)),
             (fetch, (descriptors, buffers, barriers, sizes, BR, BC, STAGES, GROUPS, CAUSAL)),
         ], [4, 4, 1], [REGISTERS, REGISTERS, 24])
     # fmt: on

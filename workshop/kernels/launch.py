@@ -27,40 +27,6 @@ class LaunchSpec:
             return self.function[self.grid](**self.arguments, **self.options)
 
 
-class Repeat:
-    """A launch that was made, to be made again with other tensors of the same shapes, strides and alignment.
-
-    Triton's own way to a compiled kernel asks each argument anew what it is; for short kernels that costs more than
-    the kernel. No tensor is kept.
-    """
-
-    def __init__(self, spec: LaunchSpec, compiled, tensors: tuple[str, ...]):
-        names = spec.function.arg_names
-        self.compiled, self.grid = compiled, (*spec.grid, 1, 1)[:3]
-        self.places = tuple(names.index(name) for name in tensors)
-        self.arguments = [spec.arguments[name] for name in names]
-        for place in self.places:
-            self.arguments[place] = _rebased(self.arguments[place], None)
-
-    def run(self, device, *tensors) -> None:
-        """Launch on `device` with these tensors, in the order in which they were named."""
-        arguments = self.arguments.copy()
-        for place, tensor in zip(self.places, tensors, strict=True):
-            arguments[place] = _rebased(arguments[place], tensor)
-        with on(device):
-            self.compiled[self.grid](*arguments)
-
-
-def _rebased(argument, tensor):
-    """A descriptor like `argument` on another tensor, or the tensor itself where a tensor was passed."""
-    if not hasattr(argument, "block_shape"):
-        return tensor
-    # Not `dataclasses.replace`, nor even `copy`: some microseconds each, to check what cannot have changed.
-    other = object.__new__(type(argument))
-    other.__dict__ = argument.__dict__ | {"base": tensor}
-    return other
-
-
 class Placeholder:
     """Stands for a contiguous tensor where there is none: what specialisation asks of one, and no data.
 
