@@ -45,6 +45,9 @@ class RoofChart:
         self._roof = ColumnDataSource({"x": [], "y": []})
         roof = fig.line("x", "y", source=self._roof, line_width=3)
         themed.colour(roof.glyph, line_color="ink")
+        self._other = ColumnDataSource({"x": [], "y": []})
+        other = fig.line("x", "y", source=self._other, line_width=2, line_dash="dashed")
+        themed.colour(other.glyph, line_color="muted")
         self._ridge = ColumnDataSource({"x": [], "y0": [], "y1": []})
         rule = fig.segment("x", "y0", "x", "y1", source=self._ridge, line_dash="dotted", line_width=1.5)
         themed.colour(rule.glyph, line_color="muted")
@@ -53,6 +56,7 @@ class RoofChart:
         themed.colour(leader.glyph, line_color="muted")
         label = figures.label
         self._peak = label(themed, fig, "", "ink", text_align="right", x_offset=-8, y_offset=7)
+        self._other_peak = label(themed, fig, "", "muted", text_align="right", x_offset=-8, y_offset=7)
         self._slope = label(themed, fig, "", "ink", text_baseline="top", x_offset=16, y_offset=4)
         self._at_ridge = label(themed, fig, "", "muted", bold=True, x_offset=8, y_offset=8)
         self._zones = []
@@ -78,7 +82,7 @@ class RoofChart:
 
     def patch(self, gpu: GPU, dtype: str, times: dict[str, Time], waits: dict[str, str]) -> None:
         """Draw the roof of ``gpu`` and a point for each model of ``times``; ``waits``: what it waits for, in words."""
-        words, fig = self._words, self.fig
+        words, fig, self._dtype = self._words, self.fig, dtype
         (x0, x1), (y0, y1) = axes_of(gpu)
         fig.x_range.update(start=x0, end=x1)
         fig.y_range.update(start=y0, end=y1)
@@ -111,6 +115,18 @@ class RoofChart:
         for zone in self._zones:
             zone.update(x=ridge, y=y1)
         self._patch_points(times, waits, peak, float(np.log10(y1 / y0)) / _INNER)
+
+    def patch_other(self, gpu: GPU, dtype: str | None) -> None:
+        """Draw the flat roof of a second number format, dashed, from the slope on; None takes it away."""
+        self._other_peak.visible = dtype is not None
+        if dtype is None:
+            self._other.data = {"x": [], "y": []}
+            return
+        (_, end), rate = axes_of(gpu)[0], gpu.rate(dtype)
+        bends = [min(gpu.ridge(self._dtype), gpu.ridge(dtype)), gpu.ridge(dtype), end]
+        self._other.data = {"x": bends, "y": roofline.attainable(gpu, dtype, bends)}
+        peak = self._words["peak"].format(peak=units.rate_flops(rate.flops), dtype=rate.dtype)
+        self._other_peak.update(x=end, y=rate.flops, text=peak)
 
     def _patch_points(self, times: dict[str, Time], waits: dict[str, str], peak: float, pixel: float) -> None:
         """pixel: decades of the vertical axis a px. Names stand left of a point on the slope, below one on the roof."""

@@ -110,7 +110,7 @@ class Roofline(Plate):
 
     def _recorded(self) -> dict[str, points.Point]:
         s, found = self.settings, provenance.evidence()
-        return points.points(found, N=s.N, d=s.d, causal=s.causal) if found else {}
+        return points.points(found, N=s.N, d=s.d, causal=s.causal, dtype=s.dtype) if found else {}
 
     def _measured(self, recorded: dict[str, points.Point], words: dict) -> str:
         """What the recorded marks are, where from, and how they differ from what the reader chose; "" without."""
@@ -121,8 +121,13 @@ class Roofline(Plate):
         found, said = provenance.evidence().recording, text.labels("machine", self.settings.lang)
         rows = [point.row for point in recorded.values()]
         s, first = self.settings, rows[0]
-        wanted = {"N": s.N, "d": s.d, "heads": s.problem.heads}
+        wanted = {"N": s.N, "d": s.d, "heads": s.problem.heads, "dtype": s.dtype}
         note = provenance.nearest_note(nearest.differences(first, wanted), said)
+        roof = self._roof_of_marks(recorded)
+        if roof:
+            note += " " + words["measured_format"].format(
+                got=roof, asked=s.dtype, peak=units.rate_flops(s.gpu_record.rate(roof).flops)
+            )
         elsewhere = known_gpu(first.gpu)
         if elsewhere and elsewhere != s.gpu:
             note += " " + words["measured_elsewhere"].format(
@@ -132,6 +137,12 @@ class Roofline(Plate):
         used = replace(found, rows=tuple(row for row in found.rows if id(row) in cases))
         shown = provenance.line(used, ("time", "dram-read"), said)
         return f'<p class="what">{text.kind("recorded", lang=words.lang)} {words["measured_note"]} {note}</p>{shown}'
+
+    def _roof_of_marks(self, recorded: dict[str, points.Point]) -> str | None:
+        """The number format of the recorded runs where its roof is not the one that the reader chose."""
+        gpu, chosen = self.settings.gpu_record, self.settings.dtype
+        formats = {point.row.dtype for point in recorded.values()}
+        return next((one for one in formats if gpu.rate(one).flops != gpu.rate(chosen).flops), None)
 
     def readouts(self, facts: dict) -> list[text.Readout]:
         _, tile, _, times, words = facts["_"]
@@ -253,4 +264,5 @@ class Roofline(Plate):
         shown = {model: times[model] for model in self._shown()}
         waits = {model: words[f"waits_{time.binding}"] for model, time in shown.items()}
         self._chart.patch(gpu, self.settings.dtype, shown, waits)
+        self._chart.patch_other(gpu, self._roof_of_marks(facts["recorded"]))
         self._points.patch(facts["recorded"])

@@ -213,3 +213,39 @@ def test_a_format_without_arithmetic_of_its_own_says_so():
     assert "A100 SXM 80 GB has no fp8 arithmetic" in html(
         open_plate("roofline", "&gpu=a100-sxm-80&dtype=fp8")
     )
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "fp16", "fp32", "fp8"])
+@pytest.mark.parametrize("gpu", ["h200-sxm", "a100-sxm-80", "l4"])
+def test_recorded_marks_of_another_number_format_say_so_and_have_their_own_roof(gpu, dtype):
+    atlas = open_plate("roofline", f"&measured=1&N=4096&d=128&gpu={gpu}&dtype={dtype}")
+    plate, page, record = atlas.plates["roofline"], html(atlas), GPUS[gpu]
+    rows = [point.row for point in plate._latest["recorded"].values()]
+    used = {row.dtype for row in rows}
+    assert len(used) == 1, "marks under one roof were run in one format"
+    (used,) = used
+    assert (f"dtype = {used} (you chose dtype = {dtype})" in page) == (used != dtype)
+    if used != dtype:
+        assert "These are your settings." not in page
+    apart = record.rate(used).flops != record.rate(dtype).flops
+    chart = plate._chart
+    assert chart._other_peak.visible == apart
+    assert (f"They ran in {used}" in page) == apart
+    if apart:
+        line = chart._other.data
+        assert line["y"] == pytest.approx(list(roofline.attainable(record, used, line["x"])))
+        assert max(line["y"]) == record.rate(used).flops and used in chart._other_peak.text
+    plate.local.measured = False
+    assert not chart._other_peak.visible and not chart._other.data["x"]
+
+
+def test_marks_stand_under_the_roof_they_are_drawn_with():
+    """On the recorded GPU itself no mark is above both roofs, whatever format the reader chose."""
+    for dtype in ("bf16", "fp16", "fp32", "fp8"):
+        atlas = open_plate("roofline", f"&measured=1&gpu=h200-sxm&dtype={dtype}")
+        plate, record = atlas.plates["roofline"], GPUS["h200-sxm"]
+        for provider, point in plate._latest["recorded"].items():
+            formats = {dtype, point.row.dtype}
+            assert point.rate < max(record.rate(one).flops for one in formats), (dtype, provider)
+            drawn = [record.rate(dtype).flops, *plate._chart._other.data["y"]]
+            assert point.rate < max(drawn), (dtype, provider)

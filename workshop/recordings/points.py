@@ -27,16 +27,17 @@ class Point:
         return case_of(self.row).flops() / self.moved
 
 
-def points(found: Evidence, *, N: int, d: int, causal: bool) -> dict[str, Point]:
-    """provider -> its forward run at the recorded head size and length nearest to d and N; bf16.
+def points(found: Evidence, *, N: int, d: int, causal: bool, dtype: str = "bf16") -> dict[str, Point]:
+    """provider -> its forward run at the recorded head size and length nearest to d and N.
 
-    Empty where no times are recorded for the mask.
+    In the number format asked for where it was timed, else in bf16. Empty where no times are recorded for the mask.
     """
-    timed = found.recording.where(metric="time", direction="forward", dtype="bf16", causal=causal)
-    sizes = sorted({row.d for row in timed.rows}, key=lambda size: (abs(size - d), size))
+    timed = found.recording.where(metric="time", direction="forward", causal=causal)
+    used = dtype if dtype in timed.values("dtype") else "bf16"
+    sizes = sorted(timed.where(dtype=used).values("d"), key=lambda size: (abs(size - d), size))
     if not sizes:
         return {}
-    drawn = curves(found.recording, d=sizes[0], causal=causal)
+    drawn = curves(found.recording, d=sizes[0], causal=causal, dtype=used)
     lengths = {int(n) for curve in drawn.values() for n in curve.N}
     at = min(lengths, key=lambda n: (max(n / N, N / n), n))
     out = {}
