@@ -88,6 +88,10 @@ class Memory(Plate):
         read = training_traffic.read_seconds(problem, gpu)
         even = training_traffic.cheapest_head(problem, gpu)
         scores = problem.heads * problem.N**2
+        asks = [
+            make("tiled", problem, tile) for make in (training_traffic.forward, training_traffic.backward)
+        ]
+        crossings = sum(line.tensor == "P" for line in ledgers["standard"].lines)
         loop = self._play()
         figure_2_rows = paper_figures.FIGURE_2
         ours = {
@@ -117,14 +121,21 @@ class Memory(Plate):
             "kept_ratio": units.ratio(kept["standard"].total / kept["flash"].total),
             "peak_standard": units.bytes_(peak["standard"].total),
             "peak_flash": units.bytes_(peak["flash"].total),
-            "kept_P": units.bytes_(problem.score_bytes),
-            "kept_L": units.bytes_(problem.heads * problem.N * training_memory.STATISTIC_BYTES),
+            "kept_P": units.bytes_(kept["standard"].of("P")),
+            "kept_own": units.bytes_(kept["flash"].of("O", "logsumexp")),
             "moved_standard": units.bytes_(moved["standard"]),
             "moved_flash": units.bytes_(moved["flash"]),
             "moved_ratio": units.ratio(moved["standard"] / moved["flash"]),
+            "moved_falls": moved["flash"] < moved["standard"],
+            "moved_more": units.ratio(moved["flash"] / moved["standard"]),
+            "once": flash == "compulsory",
+            "asks_ahead": units.bytes_(asks[0].bytes(problem.dtype)),
+            "asks_back": units.bytes_(asks[1].bytes(problem.dtype)),
             "work_standard": units.flops(work["standard"]),
             "work_flash": units.flops(work["flash"]),
             "work_ratio": units.ratio(work["flash"] / work["standard"]),
+            "work_rises": work["flash"] >= work["standard"],
+            "causal": problem.causal,
             "seconds_standard": units.seconds(seconds["standard"]),
             "seconds_flash": units.seconds(seconds["flash"]),
             "seconds_ratio": units.ratio(seconds["standard"] / seconds["flash"]),
@@ -138,7 +149,8 @@ class Memory(Plate):
             "ridge": units.intensity(gpu.ridge(problem.dtype)),
             "recompute_layer": units.seconds(scores * recompute),
             "read_layer": units.seconds(scores * read),
-            "touched_layer": units.seconds(3 * scores * read),
+            "P_crossings": crossings,
+            "touched_layer": units.seconds(crossings * scores * read),
             "statistic_bytes": training_memory.STATISTIC_BYTES,
             "element_bytes": problem.element_bytes,
             "rate_note": self.said(gpu.rate(problem.dtype).note or ""),
