@@ -45,6 +45,14 @@ def _reported(published: tuple[float, float]) -> str:
     return f"{low} %" if low == high else f"{low}–{high} %"
 
 
+def _joined(kinds: tuple[str, ...], words) -> str:
+    """The kinds of work of a schedule as a list of words; both products are one kind to a reader."""
+    names = list(dict.fromkeys(words[f"wait_{kind}"] for kind in kinds))
+    if len(names) < 2:
+        return "".join(names)
+    return words["wait_list"].format(first=words.listed(names[:-1]), last=names[-1])
+
+
 class Review(Plate):
     """The last page: what was learnt, asked back, and where it came from."""
 
@@ -95,6 +103,7 @@ class Review(Plate):
             "shared": units.percent(found.shared / found.period),
             "matmul_busy": units.percent(found.busy("matmul")),
             "serial": found.serial,
+            "waiting": _joined(found.chain, words),
             "limit": found.binding,
             "published": _reported(generation.published),
             "_": (shown, found),

@@ -336,3 +336,19 @@ def test_both_ends_of_the_plates_own_controls():
         for value in ends(local, name):
             setattr(local, name, value)
             assert "matmul-busy" in html(atlas)
+
+
+@pytest.mark.parametrize("slug", GENERATIONS)
+@pytest.mark.parametrize("chip", UNITS)
+def test_the_verdict_names_what_waits_and_nothing_else(slug, chip):
+    atlas = open_plate("review", f"&generation={slug}&chip={chip}")
+    said = " ".join(plain(atlas.plates["review"]._texts["verdict"].object).split())
+    found = schedule.schedule(GENERATIONS[slug], UNITS[chip], Problem(), Tile())
+    waiting = "wait for one another" in said
+    assert waiting == found.serial
+    if waiting:
+        listed = re.search(r"(?:: |for )([\w ,]+?) (?:still )?wait for one another", said)[1]
+        names = {WORDS[f"wait_{kind}"] for kind in schedule.KINDS}
+        assert {name for name in names if re.search(rf"\b{name}\b", listed)} == {
+            WORDS[f"wait_{kind}"] for kind in found.chain
+        }
