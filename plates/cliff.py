@@ -124,7 +124,7 @@ class Cliff:
             self._dry.update(x=end, y=float(found["dry"][-1]))
         else:
             self._zone.data = {"left": [], "right": [], "bottom": [], "top": []}
-        crossing = sram.spill_crossing(problem, tile)
+        crossing = sram.cliff(problem, tile).crossing
         self._cross.data_source.data = {
             "x": [] if crossing is None else [float(block_axis.position(crossing))],
             "y": [] if crossing is None else [float(bytes_[crossing - 1])],

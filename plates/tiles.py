@@ -61,7 +61,7 @@ class Tiles(Plate):
         moved["spill"] = sram.spill_ledger(problem, tile).bytes(problem.dtype)
         visits = int(formulas.FORMULAS["spill"].inputs(problem, tile, gpu)["visits"])
         block_Br, block_Bc = traffic.algorithm_1_blocks(tile.M(problem), problem.d)
-        crossing = sram.spill_crossing(problem, tile)
+        cliff = sram.cliff(problem, tile)
         first = sram.working_set(problem, replace(tile, Br=min(block_Br, _MOST), Bc=min(block_Bc, _MOST)))
         facts = {
             "N": units.count(s.N),
@@ -81,11 +81,14 @@ class Tiles(Plate):
             "A1_Br": units.count(block_Br),
             "A1_Bc": units.count(block_Bc),
             "A1_passes": units.count(ceil_div(s.N, block_Bc)),
+            "A1_back": units.count(ceil_div(s.N, block_Bc) - 1),
             "A1_note": words["A1_fits" if first.fits else "A1_spills"].format(
                 A1_excess=units.exact_bytes(first.spill_bytes).replace(" ", "\u00a0")
             ),
             "half_d": units.number(s.d / 2),
-            "crossing": words["never_passes"] if crossing is None else f"Br = {units.count(crossing)}",
+            "crossing": "" if cliff.crossing is None else f"Br = {units.count(cliff.crossing)}",
+            "lowest": f"Br = {units.count(cliff.lowest)}",
+            "wins": cliff.wins,
             "smem_block": units.exact_bytes(gpu.smem_block),
             "smem_sm": units.binary(gpu.smem_sm),
             "smem_block_kib": units.binary(gpu.smem_block),

@@ -175,13 +175,28 @@ def _grids(problem, sram, Br, Bc):
     return needed, excess, visits, traffic
 
 
-def spill_crossing(problem: Problem, tile: Tile) -> int | None:
-    """The smallest Br (at the tile's Bc) that spills so much that traffic passes `standard`; None if no Br in
-    range does."""
+@dataclass(frozen=True)
+class Cliff:
+    """Where the traffic of all Br at one Bc lies beside `standard`, spill counted.
+
+    lowest: the Br that moves least. wins: whether it moves less than `standard`. crossing: the first Br above it that
+    spills so much that traffic passes `standard`; None if none in range does, or if none ever won.
+    """
+
+    lowest: int
+    wins: bool
+    crossing: int | None
+
+
+def cliff(problem: Problem, tile: Tile) -> Cliff:
+    """The cliff at the tile's Bc and budget."""
     Br = np.arange(LIMITS["Br"][0], LIMITS["Br"][1] + 1, dtype=np.int64)
     _, excess, _, traffic = _grids(problem, tile.sram, Br, np.int64(tile.Bc))
-    lost = (excess > 0) & (traffic > ledger("standard", problem, tile).total)
-    return int(Br[lost.argmax()]) if lost.any() else None
+    standard, lowest = ledger("standard", problem, tile).total, int(traffic.argmin())
+    wins = bool(traffic[lowest] < standard)
+    lost = (excess > 0) & (traffic > standard) & (Br > Br[lowest])
+    crossing = int(Br[lost.argmax()]) if wins and lost.any() else None
+    return Cliff(int(Br[lowest]), wins, crossing)
 
 
 def landscape(problem: Problem, sram: int, Br, Bc, gpu: GPU | None = None) -> dict[str, np.ndarray]:

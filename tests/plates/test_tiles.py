@@ -225,12 +225,44 @@ def test_the_cliff_is_the_spill_ledger_block_by_block():
         assert found["fits"][Br - 1] == sram.working_set(problem, own).fits
 
 
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", "crosses standard again at Br = "),
+        ("&Br=1024&Bc=1024", "no Br in range crosses standard again"),
+        ("&N=1&Bc=1024&sram=1", "even that is more than standard moves"),
+    ],
+)
+def test_a_ring_stands_only_where_the_curve_rises_through_standard(query, said):
+    plate = open_plate("tiles", query).plates["tiles"]
+    prose = re.sub(r"<[^>]+>", "", plate._texts["why"].object).replace("\u00a0", " ")
+    assert said in " ".join(prose.split())
+    ring = plate._cliff._cross.data_source.data
+    assert bool(ring["x"]) == ("again at" in said)
+    if ring["x"]:
+        standard = plate._cliff._lines["standard"][0].data["y"][0]
+        spilling = plate._cliff._lines["spills"][0].data
+        before = spilling["x"] < ring["x"][0]
+        assert ring["y"][0] > standard >= spilling["y"][before][-1]
+
+
+@pytest.mark.parametrize("query", ["", "&N=1", "&sram=1", "&d=256&N=1000"])
+def test_an_unfinished_output_is_fetched_once_less_than_it_is_stored(query):
+    atlas = open_plate("tiles", query)
+    s, facts = atlas.settings, atlas.plates["tiles"]._latest
+    lines = {
+        (one.tensor, one.direction): one for one in traffic.ledger("algorithm_1", s.problem, s.tile).lines
+    }
+    stored, fetched = (lines["O", way].elements / (s.N * s.d) for way in ("write", "read"))
+    assert (facts["A1_passes"], facts["A1_back"]) == (f"{stored:,.0f}", f"{fetched:,.0f}")
+
+
 def test_the_cliff_marks_the_first_spill_the_crossing_and_the_reader():
     atlas = open_plate("tiles", "&Br=320")
     cliff, s = atlas.plates["tiles"]._cliff, atlas.settings
     first = next(b for b in range(1, 1025) if not sram.working_set(s.problem, Tile(Br=b)).fits)
     assert cliff._zone.data["left"] == [block_axis.position(first)] and f"Br = {first}" in cliff._edge.text
-    crossing = sram.spill_crossing(s.problem, s.tile)
+    crossing = sram.cliff(s.problem, s.tile).crossing
     assert cliff._cross.data_source.data["x"] == [block_axis.position(crossing)]
     standard = traffic.ledger("standard", s.problem, s.tile).bytes("bf16")
     assert cliff._lines["standard"][0].data["y"].tolist() == [standard] * 2

@@ -11,10 +11,10 @@ from workshop import roofline
 from workshop.hardware import GPUS
 from workshop.problem import LIMITS, Problem, Tile
 from workshop.sram import (
+    cliff,
     kernel_view,
     landscape,
     spill_beats_standard,
-    spill_crossing,
     spill_ledger,
     working_set,
 )
@@ -92,7 +92,7 @@ def test_the_cliff_of_the_defaults():
     problem = Problem()
     assert working_set(problem, Tile(311)).fits
     assert not working_set(problem, Tile(312)).fits
-    crossing = spill_crossing(problem, Tile())
+    crossing = cliff(problem, Tile()).crossing
     assert not spill_beats_standard(problem, Tile(crossing - 1))
     assert spill_beats_standard(problem, Tile(crossing))
     assert spill_ledger(problem, Tile(crossing)).total > ledger("standard", problem, Tile()).total
@@ -101,15 +101,36 @@ def test_the_cliff_of_the_defaults():
 
 @given(problem=PROBLEMS, tile=TILES)
 @settings(max_examples=30)
-def test_the_crossing_is_the_first_br_that_loses_by_spilling(problem, tile):
-    crossing = spill_crossing(problem, tile)
-    tried = [1, 2, 64, 300, 700, 1024] + ([crossing - 1, crossing] if crossing else [])
-    for Br in tried:
-        if 1 <= Br and spill_beats_standard(problem, Tile(Br, tile.Bc, tile.sram)):
-            assert crossing is not None
-            assert Br >= crossing
-    if crossing:
-        assert spill_beats_standard(problem, Tile(crossing, tile.Bc, tile.sram))
+def test_the_crossing_leads_from_below_standard_to_above(problem, tile):
+    found, standard = cliff(problem, tile), ledger("standard", problem, tile).total
+    moved = {
+        Br: spill_ledger(problem, Tile(Br, tile.Bc, tile.sram)).total for Br in (1, 2, 64, 300, 700, 1024)
+    }
+    least = spill_ledger(problem, Tile(found.lowest, tile.Bc, tile.sram)).total
+    assert least <= min(moved.values())
+    assert found.wins == (least < standard)
+    if found.crossing is None:
+        lost = [
+            Br
+            for Br in moved
+            if Br > found.lowest and spill_beats_standard(problem, Tile(Br, tile.Bc, tile.sram))
+        ]
+        assert not (found.wins and lost)
+        return
+    assert found.wins and found.crossing > found.lowest
+    assert spill_beats_standard(problem, Tile(found.crossing, tile.Bc, tile.sram))
+    before = Tile(found.crossing - 1, tile.Bc, tile.sram)
+    assert not spill_beats_standard(problem, before)
+
+
+def test_a_curve_that_starts_above_standard_has_not_crossed_it_there():
+    """Bc = 1024 spills at every Br: above standard at Br = 1, below it in the end, and never back."""
+    tile = Tile(Br=1024, Bc=1024)
+    assert not working_set(Problem(), Tile(1, 1024)).fits and spill_beats_standard(Problem(), Tile(1, 1024))
+    assert not spill_beats_standard(Problem(), tile)
+    assert cliff(Problem(), tile).wins and cliff(Problem(), tile).crossing is None
+    narrow = cliff(Problem(N=1), Tile(Bc=1024, sram=1))
+    assert not narrow.wins and narrow.crossing is None
 
 
 @given(problem=PROBLEMS, tile=TILES, gpu=st.sampled_from(sorted(GPUS)))
