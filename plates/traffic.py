@@ -79,6 +79,7 @@ class Traffic(Plate):
             "dtype": s.dtype,
             "Br": s.Br,
             "Bc": s.Bc,
+            "causal": s.causal,
             "M": units.count(tile.M(problem)),
             "M_kib": units.binary(tile.M_bytes),
             "widest": units.ratio(widest),

@@ -88,8 +88,13 @@ def picture(
         }
 
     total = units.bytes_(so_far[-1])
-    share = units.percent(round_trips.score_share(found))
-    facts = {"trips": len(every), "total": total, "share": share, "heads": units.count(problem.heads)}
+    facts = {
+        "trips": len(every),
+        "total": total,
+        "share": share(found, words),
+        "squares": squares(found, words),
+        "heads": units.count(problem.heads),
+    }
     last = found[-1].trips[0].tensor
     return {
         "N": problem.N,

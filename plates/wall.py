@@ -6,7 +6,7 @@ import param
 
 from plates import controls, text
 from plates.plate import Plate
-from plates.trips import Trips, picture
+from plates.trips import Trips, picture, share, squares
 from plates.wall_figures import MARKS, Intensity, Sizes
 from plates.wall_levels import levels
 from workshop import hierarchy, round_trips, units
@@ -49,7 +49,7 @@ class Wall(Plate):
         problem, gpu, words = s.problem, s.gpu_record, text.labels(self.slug, s.lang)
         found = self._found()
         every, so_far = round_trips.trips(found), round_trips.running(found)
-        squares = [t for t in every if t.square]
+        square_trips = [t for t in every if t.square]
         one_score = problem.N**2 * problem.element_bytes
         strip = problem.N * problem.d * problem.element_bytes
         found_levels = {level.slug: level for level in hierarchy.levels(gpu)}
@@ -65,10 +65,11 @@ class Wall(Plate):
             "gpu": gpu.name,
             "dtype": problem.dtype,
             "trips": len(every),
-            "squares": len(squares),
+            "squares": len(square_trips),
+            "dropout": "dropout" in self.local.passes,
             "total": units.bytes_(so_far[-1]),
-            "square_total": units.bytes_(sum(t.bytes for t in squares)),
-            "share": units.percent(round_trips.score_share(found)),
+            "square_total": units.bytes_(sum(t.bytes for t in square_trips)),
+            "share": share(found, words),
             "layer_total": units.bytes_(so_far[-1] * problem.heads),
             "score": units.bytes_(problem.score_bytes),
             "one_score": units.bytes_(one_score),
@@ -134,10 +135,15 @@ class Wall(Plate):
 
     def readouts(self, facts: dict) -> list[text.Readout]:
         problem, _, found, so_far, _, words = facts["_"]
-        share = round_trips.score_share(found)
         return [
             text.Readout("trips-bytes", so_far[-1], facts["total"], words["readout_total"], "standard"),
-            text.Readout("score-share", share, facts["share"], words["readout_share"], "standard"),
+            text.Readout(
+                "score-share",
+                round_trips.score_share(found),
+                facts["share"],
+                words["readout_share"].format(squares=squares(found, words)),
+                "standard",
+            ),
             text.Readout(
                 "output-bytes", found[-1].trips[-1].bytes, facts["output"], words["readout_output"], "hbm"
             ),

@@ -206,3 +206,37 @@ def test_the_ridges_number_stands_on_the_other_side_of_a_dot_beyond_it():
         figure = open_plate("wall", query).plates["wall"]._intensity
         at, ridge = figure.gaps.data["at"][0], figure.gaps.data["ridge"][0]
         assert (at > ridge) == (align == "right") and figure._ridge_labels[0].text_align == align
+
+
+@pytest.mark.parametrize("passes", [[], ["scale", "mask"], ["dropout"], ["scale", "mask", "dropout"]])
+def test_the_share_names_every_matrix_that_it_counts(passes):
+    plate = Wall(Settings())
+    plate.local.passes = passes
+    plate.view()
+    found = plate._found()
+    counted = {trip.tensor for trip in round_trips.trips(found) if trip.square}
+    named = {"S", "P"} | ({"dropped P", "kept?"} if "dropout" in passes else set())
+    assert counted == named
+    lead = plate._texts["_head"].object
+    assert ("two <" in lead) == (len(counted) == 2) and ("mask of what it kept" in lead) == (
+        len(counted) == 4
+    )
+    for said in (plate._texts["_readouts"].object, str(plate._trips.data)):
+        assert ("S, P, dropped P and its mask" in said) == (len(counted) == 4)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_share_that_rounds_to_the_whole_is_not_called_the_whole(lang):
+    for N in (8192, 1 << 20):
+        plate = Wall(Settings(N=N, lang=lang))
+        plate.view()
+        assert round_trips.score_share(plate._found()) < 1
+        for pane in plate._texts.values():
+            assert "100 %" not in pane.object.replace("\u00a0", " ")
+        assert "100 %" not in str(plate._trips.data)
+
+
+def test_half_the_width_moves_the_wall_by_the_root_of_two():
+    fits = [round_trips.longest(GPUS["h100-sxm"].memory, Problem(dtype=dtype)) for dtype in ("bf16", "fp8")]
+    assert fits[1] / fits[0] == pytest.approx(2**0.5, rel=1e-4)
+    assert "√2 times as many tokens" in text.sections("wall")["try"]
