@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, LogColorMapper, Title
+from bokeh.models import ColumnDataSource, LogColorMapper
 from bokeh.palettes import Cividis256
 
 from plates import figures
@@ -55,10 +55,7 @@ class _Map:
             min_border_left=52, min_border_right=6,
         )  # fmt: skip
         fig.grid.visible = False
-        heading = Title(text=title, text_font=figures.FONT, align="left")
-        themed.size(heading, text_font_size=figures.BIG)
-        themed.colour(heading, text_color="ink")
-        fig.title = heading
+        figures.heading(themed, fig, title)
         self._mapper = mapper
         self.cells = ColumnDataSource({name: [] for name in _COLUMNS})
         rect = fig.rect(

@@ -122,7 +122,6 @@ class _Lines:
             height=_HEIGHT, min_border_left=70,
         )  # fmt: skip
         figures.ticks(fig.xaxis[0], _TICKS[last], units.count)
-        figures.label_zone(fig, last * 1.08, 124)
         self._model = ColumnDataSource({"x": [], "y": [], "n": [], "t": [], "r": [], "s": []})
         line = fig.line(
             "x", "y", source=self._model, line_width=2, line_dash=[10, 5], name=words["bound_model"]
@@ -149,6 +148,7 @@ class _Lines:
             self.sources[provider] = source
             self._labels[provider] = self._label(themed, words[f"short_{provider}"], role)
             renderers.append(dot)
+        figures.label_zone(fig, last * 1.08, self._labels.values())
         figures.hover(
             fig,
             renderers,
@@ -156,11 +156,9 @@ class _Lines:
         )
 
     def _label(self, themed: Themed, name: str, role: str):
-        item = figures.label(
-            themed, self.fig, name, role, bold=True, x_offset=10, text_baseline="middle", text_font_size=14,
-            background_fill_alpha=0.85, padding=1,
-        )  # fmt: skip
-        return themed.colour(item, background_fill_color="paper")
+        return figures.label(
+            themed, self.fig, name, role, bold=True, x_offset=10, text_baseline="middle", text_font_size=14
+        )
 
     def _changed(self, shown: Times) -> bool:
         """Whether another picture is due; N alone moves nothing."""
@@ -249,6 +247,7 @@ class RateChart(_Lines):
             text_baseline="middle",
             text_font_size=13,
         )
+        figures.label_zone(fig, LAST * 1.08, self._labels.values())
 
     def show(self, shown: Times) -> None:
         """Draw rates."""

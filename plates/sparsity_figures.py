@@ -56,14 +56,13 @@ class Waste:
     def __init__(self, themed: Themed, words: dict) -> None:
         fig = figures.chart(
             themed,
-            x=(SIZES[0], SIZES[-1]),
+            x=(figures.first_shown(SIZES[0], SIZES[0]), SIZES[-1]),
             y=(0, 1),
             x_label=words["waste_axis"],
             x_log=True,
             height=300,
         )
         figures.ticks(fig.xaxis[0], SIZES[::2], units.count)
-        figures.label_zone(fig, SIZES[-1], 130)
         self.curve = ColumnDataSource({"side": [], "share": [], "text": []})
         self.floor = ColumnDataSource({"side": [], "share": []})
         floor = fig.line("side", "share", source=self.floor, line_width=2.5, line_dash=[6, 4])
@@ -94,6 +93,7 @@ class Waste:
             )
             for name, role in (("computed", "flash"), ("live", "muted"))
         }
+        figures.label_zone(fig, SIZES[-1], self._ends.values())
         figures.hover(
             fig,
             [dots],

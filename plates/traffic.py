@@ -177,7 +177,6 @@ class Traffic(Plate):
             [64, 1024, 16384, 262144],
             units.count,
         )
-        figures.label_zone(fig, _LAST, 100)
         self._lines, self._labels, self._renderers = {}, {}, {}
         for model in traffic.MODELS:
             source = ColumnDataSource({"N": [], "bytes": [], "n": [], "b": []})
@@ -194,6 +193,7 @@ class Traffic(Plate):
             self._labels[model] = figures.label(
                 themed, fig, named[model], ROLE[model], bold=True, x_offset=8, text_baseline="middle"
             )
+        figures.label_zone(fig, _LAST, self._labels.values())
         self._gap = ColumnDataSource({"x": [], "y0": [], "y1": []})
         rule = fig.segment("x", "y0", "x", "y1", source=self._gap, line_width=1.5)
         themed.colour(rule.glyph, line_color="ink")

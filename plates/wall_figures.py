@@ -79,7 +79,6 @@ class Sizes:
             themed, x=(_FIRST, _LAST), y=(1e3, 1e15), x_label=words["axis_N"], x_log=True, y_log=True, height=420,
         )  # fmt: skip
         figures.ticks(fig.xaxis[0], [64, 1024, 16384, 262144], units.count)
-        figures.label_zone(fig, _LAST, 96)
         self.curve = ColumnDataSource({"N": [], "bytes": []})
         line = fig.line("N", "bytes", source=self.curve, line_width=3)
         themed.colour(line.glyph, line_color="standard")
@@ -101,6 +100,7 @@ class Sizes:
             figures.label(themed, fig, words[name], role, bold=True, x_offset=8, text_baseline="middle")
             for name, role in (("line_scores", "standard"), ("line_output", "hbm"))
         ]
+        figures.label_zone(fig, _LAST, self._ends)
         self.fig = fig
 
     def patch(self, problem: Problem, gpu: GPU, fits: dict[str, int], facts: dict) -> None:
