@@ -30,6 +30,18 @@ class Trips(JSComponent):
     _stylesheets: ClassVar[list[str]] = [static("transport.css"), static("wall.css")]
 
 
+def share(found: tuple[round_trips.Pass, ...], words: Labels) -> str:
+    """The share of the N x N matrices in all bytes; what only rounds to the whole is not called the whole."""
+    shown = units.percent(round_trips.score_share(found))
+    return words["share_almost"] if shown == units.percent(1.0) else shown
+
+
+def squares(found: tuple[round_trips.Pass, ...], words: Labels) -> str:
+    """What the N x N matrices are: S and P, and with a dropout pass what it makes of them."""
+    dropped = any(trip.square and trip.tensor not in ("S", "P") for trip in round_trips.trips(found))
+    return words["squares_dropped" if dropped else "squares"]
+
+
 def _beside(square: int, shared: hierarchy.Level, words: Labels) -> tuple[str, str]:
     """S beside the shared memory of the chip and of one multiprocessor: always the larger by the smaller."""
     large, middle = square > shared.total, square > shared.each
