@@ -50,8 +50,11 @@ ROUND = {
     "tflops": [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000],
 }
 
+_SIZE = "var(--control-size, 14px)"
+_COARSE = "@media (pointer: coarse)"
+_LABEL = f":host{{font:{_SIZE}/1.3 var(--sans);color:var(--muted)}}"
 _SLIDER = {
-    "& .MuiSlider-rail": {"backgroundColor": "var(--rule)", "opacity": 1, "height": "4px"},
+    "& .MuiSlider-rail": {"backgroundColor": "var(--edge)", "opacity": 1, "height": "4px"},
     "& .MuiSlider-track": {"backgroundColor": "var(--ink)", "border": "none", "height": "4px"},
     "& .MuiSlider-mark": {"display": "none"},
     "& .MuiSlider-thumb": {
@@ -67,13 +70,16 @@ _SLIDER = {
     },
     "& .MuiFormLabel-root": {"display": "none"},
     "& .MuiTypography-root": {"display": "none"},
-    "padding": "0 9px",
+    # the rail starts where its label does, and the thumb is a finger wide without pushing the next control away
+    "padding": "0 8px 0 0",
+    "& .MuiSlider-root": {"padding": "9px 0", "marginLeft": 0},
+    _COARSE: {"& .MuiSlider-root": {"padding": "12px 0"}},
 }
 _BOX = {
-    "& .MuiInputBase-root": {"fontSize": 14, "fontWeight": 600, "fontVariantNumeric": "tabular-nums"},
+    "& .MuiInputBase-root": {"fontSize": _SIZE, "fontWeight": 600, "fontVariantNumeric": "tabular-nums"},
     "& .MuiInputBase-input": {"textAlign": "right", "padding": "2px 6px"},
     "& .MuiOutlinedInput-notchedOutline": {"borderColor": "transparent"},
-    "& .MuiInputBase-root:hover .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--rule)"},
+    "& .MuiInputBase-root:hover .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--edge)"},
     "& .MuiFormHelperText-root": {"margin": "2px 0 0", "textAlign": "right", "color": "var(--over)"},
     "& .MuiInputLabel-root": {  # read aloud, not shown: the symbol stands beside the box
         "position": "absolute",
@@ -85,6 +91,23 @@ _BOX = {
     },
     "& legend": {"display": "none"},
     "& fieldset": {"top": 0},
+}
+
+
+SELECT = {
+    "& .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--edge)"},
+    "& .MuiInputBase-root, & .MuiInputLabel-root": {"fontSize": _SIZE},
+    _COARSE: {"& .MuiSelect-select": {"minHeight": "27px !important", "lineHeight": "27px"}},
+}
+_SWITCH = {
+    "& .MuiFormControlLabel-label, & .MuiTypography-root": {"fontSize": _SIZE},
+    "& .MuiSwitch-track": {"backgroundColor": "var(--edge)", "opacity": 1},
+    _COARSE: {"minHeight": "44px"},
+}
+_BUTTON = {
+    "&, & .MuiButton-root": {"color": "var(--ink)", "borderColor": "var(--edge)", "fontSize": _SIZE},
+    "&:hover, & .MuiButton-root:hover": {"borderColor": "var(--ink)", "backgroundColor": "var(--panel)"},
+    _COARSE: {"&, & .MuiButton-root": {"minHeight": "44px"}},
 }
 
 
@@ -152,7 +175,7 @@ class NumberControl(pn.viewable.Viewer):
             sizing_mode="stretch_width",
             align="center",
             stylesheets=[
-                ":host{font:14px/1.3 var(--sans);color:var(--ink)}.meaning{color:var(--muted)}.symbol{font-weight:600}"
+                _LABEL + ":host{color:var(--ink)}.meaning{color:var(--muted)}.symbol{font-weight:600}"
             ],
         )
         self._view = pn.Column(
@@ -228,7 +251,7 @@ def choice(
         value=getattr(owner, name),
         size="small",
         margin=(6, 0, 8, 0),
-        sx={"& .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--rule)"}, "fontSize": 14},
+        sx=SELECT,
         **size,
     )
     return _bound(select, owner, name)
@@ -237,8 +260,15 @@ def choice(
 def switch(owner: param.Parameterized, name: str, label: str) -> pmui.Switch:
     """Return a switch for a Boolean parameter."""
     return _bound(
-        pmui.Switch(label=label, value=getattr(owner, name), size="small", margin=(2, 0)), owner, name
+        pmui.Switch(label=label, value=getattr(owner, name), size="small", margin=(2, 0), sx=_SWITCH),
+        owner,
+        name,
     )
+
+
+def button(label: str, **params) -> pmui.Button:
+    """Return a button in the page's own ink."""
+    return pmui.Button(label=label, variant="outlined", size="small", color="default", sx=_BUTTON, **params)
 
 
 def toggles(owner: param.Parameterized, name: str, label: str, options: dict[str, str]) -> pn.FlexBox:
@@ -272,8 +302,9 @@ _BUTTONS = {
         "whiteSpace": "nowrap",
         "color": "var(--muted)",
         "backgroundColor": "transparent",
-        "borderColor": "var(--rule)",
+        "borderColor": "var(--edge)",
         "padding": "4px 12px",
+        "fontSize": "var(--control-size, 13px)",
         "fontWeight": 500,
         "width": "auto",  # a group of one choice would give every button a line of its own
     },
@@ -283,13 +314,18 @@ _BUTTONS = {
         "borderColor": "var(--ink)",
         "fontWeight": 650,
     },
+    _COARSE: {"& .MuiToggleButton-root, & .MuiButton-root": {"minHeight": "44px"}},
     "&.MuiToggleButtonGroup-root, &.MuiButtonGroup-root": {"flexWrap": "wrap"},
     "& .MuiToggleButtonGroup-root, & .MuiButtonGroup-root": {"flexWrap": "wrap"},
 }
 
 
 def _labelled(widget, label: str) -> pn.FlexBox:
-    text = pn.pane.HTML(label, margin=0, stylesheets=[":host{font:14px/1.3 var(--sans);color:var(--muted)}"])
+    text = pn.pane.HTML(
+        label,
+        margin=0,
+        stylesheets=[_LABEL],
+    )
     return pn.FlexBox(text, widget, align_items="center", gap="4px 12px", margin=(2, 0, 6, 0))
 
 

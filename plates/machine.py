@@ -178,7 +178,7 @@ class Machine(Plate):
             sizing_mode="stretch_width",
             margin=(6, 0, 4, 0),
             visible=bool(cases),
-            sx={"& .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--rule)"}, "fontSize": 14},
+            sx=controls.SELECT,
         )
         self._pick.param.watch(self._on_pick, "value")
         return self._pick

@@ -76,7 +76,9 @@ class Plate:
         if self._view is None:
             self.themed.theme = self.settings.theme
             found = text.sections(self.slug, self.settings.lang)
-            items: list = [self._pane("_head"), self._pane("_readouts"), *self.body()]
+            readouts = self._pane("_readouts")
+            readouts.css_classes = ["main-readouts"]
+            items: list = [self._pane("_head"), readouts, *self.body()]
             items += [self.prose(name) for name in ("try", "more", "terms", "sources") if name in found]
             self._view = pn.Column(*items, sizing_mode="stretch_width", css_classes=["plate"], margin=0)
             self.update()

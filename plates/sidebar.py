@@ -7,10 +7,9 @@ from collections.abc import Callable
 from urllib.parse import urlencode
 
 import panel as pn
-import panel_material_ui as pmui
 
 from plates import text
-from plates.controls import NumberControl, choice, switch
+from plates.controls import NumberControl, button, choice, switch
 from plates.settings import Settings
 from workshop import hardware, presets
 
@@ -77,25 +76,35 @@ class Sidebar:
                 f"<h2>{words[f'group_{group}']}</h2>",
                 margin=0,
                 stylesheets=[
-                    "h2{font:600 14px/1.2 var(--serif);color:var(--muted);margin:12px 0 4px;letter-spacing:.04em}"
+                    "h2{font:600 var(--control-size,14px)/1.2 var(--serif);color:var(--muted);margin:12px 0 4px;"
+                    "letter-spacing:.04em}"
                 ],
             )
             for group in GROUPS
         }
-        reset = pmui.Button(
-            label=words["reset"], variant="outlined", size="small", margin=(10, 0), color="default"
-        )
+        reset = button(words["reset"], margin=(10, 0))
         reset.on_click(lambda _: on_reset())
         self._presets = pn.pane.HTML(
             "",
             margin=(10, 0, 0, 0),
             stylesheets=[
-                ":host{font:14px/1.4 var(--sans);color:var(--muted)}h2{font:600 14px/1.2 var(--serif);margin:4px 0}"
+                ":host{font:var(--control-size,14px)/1.4 var(--sans);color:var(--muted)}"
+                "h2{font:600 var(--control-size,14px)/1.2 var(--serif);margin:4px 0}"
+                "@media(pointer:coarse){li a{display:block;padding:10px 0}}"
                 "ul{list-style:none;padding:0;margin:0}li{margin:5px 0}a{color:var(--ink);text-underline-offset:3px}"
                 "a:focus-visible{outline:2px solid var(--focus);outline-offset:2px}"
             ],
         )
-        items = []
+        # on a narrow screen the controls are a sheet over the page, which the bar opens and this closes
+        head = pn.pane.HTML(
+            f'<h2>{words["controls"]}</h2><button type="button" data-act="close-controls" '
+            f'aria-label="{words["close_controls"]}">×</button>',
+            margin=0,
+            css_classes=["sheet-head"],
+            sizing_mode="stretch_width",
+            stylesheets=[text.static("sheet_head.css")],
+        )
+        items = [head]
         for group, names in GROUPS.items():
             items += [self._heads[group], *(self._controls[name] for name in names)]
         self.view = pn.Column(

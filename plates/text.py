@@ -8,6 +8,7 @@ by lines such as ``## why`` (one word in small letters; any other heading belong
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +23,9 @@ from workshop import units
 from workshop.ledger import Ledger
 
 _LEDGER = ("tensor", "direction", "elements", "bytes", "why")
+_FITS = 4  # columns that a phone has room for
+# An item of a list of tasks: its link, then what it says. Loose text would be cut into one grid item a word in italics.
+_TASK = re.compile(r"<li>\s*(?:<p>)?(<a [^>]*>.*?</a>)(.*?)(?:</p>)?\s*</li>", re.S)
 STATIC = Path(__file__).parent.parent / "static"
 
 
@@ -72,7 +76,8 @@ def section(slug: str, name: str, facts: dict, lang: str = "en") -> str:
     found = sections(slug, lang)
     if name not in found:
         raise KeyError(f"plates/prose/{slug}.md has no section '## {name}', only {sorted(found)}")
-    return markdown(fill(found[name], facts))
+    body = markdown(fill(found[name], facts))
+    return _TASK.sub(r"<li>\1<span>\2</span></li>", body) if name == "try" else body
 
 
 @dataclass(frozen=True)
@@ -102,8 +107,14 @@ def inline_readout(name: str, value: float | int | str, shown: str) -> str:
 
 
 def readouts(items: list[Readout]) -> str:
-    """Return a strip of readouts."""
-    return '<div class="readouts">' + "".join(item.html() for item in items) + "</div>"
+    """Return a strip of readouts: in one row, or in rows of which none holds a single one."""
+    count = len(items)
+    size = "many" if count > _FITS else "four" if count == _FITS else "few"
+    return (
+        f'<div class="strip"><div class="readouts {size}" style="--all:{max(1, count)};--half:{(count + 1) // 2 or 1}">'
+        + "".join(item.html() for item in items)
+        + "</div></div>"
+    )
 
 
 def kind(name: str, explanation: str = "", lang: str = "en") -> str:
@@ -136,12 +147,19 @@ def table(
     ``chosen``: index of the row that is the reader's own, set in bold.
     """
 
+    wide = len(columns) > _FITS  # a phone shows each row as a card, whose numbers carry the headings
+    noted = not wide and len(columns) > 2 and not columns[-1][1]  # there the last cell gets a line of its own
+    labels = [
+        f' data-label="{html.escape(re.sub("<[^>]*>", "", name), quote=True)}"' if wide and name else ""
+        for name, _ in columns
+    ]
+
     def line(cells: list[str], tag: str = "td", css: str = "") -> str:
         if len(cells) != len(columns):
             raise ValueError(f"table: expected {len(columns)} cells a row, got {len(cells)}: {cells}")
         inner = "".join(
-            f"<{tag}{' class=n' if number else ''}>{cell}</{tag}>"
-            for cell, (_, number) in zip(cells, columns, strict=True)
+            f"<{tag}{' class=n' if number else ''}{label if tag == 'td' else ''}>{cell}</{tag}>"
+            for cell, (_, number), label in zip(cells, columns, labels, strict=True)
         )
         return f"<tr{css}>{inner}</tr>"
 
@@ -149,7 +167,9 @@ def table(
     body = "".join(line(row, css=mark if i == chosen else "") for i, row in enumerate(rows))
     if total is not None:
         body += line(total, css=" class=total")
-    return f"<table><thead>{line([name for name, _ in columns], 'th')}</thead><tbody>{body}</tbody></table>"
+    shape = ' class="wide"' if wide else f' class="noted" style="--cells:{len(columns) - 1}"' if noted else ""
+    head = line([name for name, _ in columns], "th")
+    return f"<table{shape}><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
 def ledger(found: Ledger, element_bytes: int, title: str, lang: str = "en") -> str:

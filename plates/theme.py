@@ -10,6 +10,7 @@ SANS = f'"Source Sans 3","Segoe UI",system-ui,"Noto Sans",{_SANS_CJK},sans-serif
 
 # Role -> colour. `standard` is the attention that writes S and P, `flash` the one that does not,
 # `chip` what stays on the chip, `hbm` what lives off it, `over` what exceeds the budget.
+# `rule` divides; `edge` bounds what can be pressed, typed into or dragged, and reaches 3:1.
 # Text colours reach 4.5:1 on `paper` and `panel` in both themes (tests/plates/test_theme.py).
 PALETTES: dict[str, dict[str, str]] = {
     "light": {
@@ -18,6 +19,7 @@ PALETTES: dict[str, dict[str, str]] = {
         "ink": "#1e2126",
         "muted": "#5d6470",
         "rule": "#d9d2c3",
+        "edge": "#8a8374",
         "standard": "#b83a08",
         "flash": "#0b6499",
         "chip": "#0d6f52",
@@ -32,6 +34,7 @@ PALETTES: dict[str, dict[str, str]] = {
         "ink": "#ece8df",
         "muted": "#a2a8b3",
         "rule": "#343840",
+        "edge": "#6a707b",
         "standard": "#ff8a5c",
         "flash": "#5cb8ea",
         "chip": "#4fcf9f",

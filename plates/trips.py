@@ -27,7 +27,7 @@ class Trips(JSComponent):
     words = param.Dict(doc="Labels, by key.")
 
     _esm = static("transport.js") + static("wall.js")
-    _stylesheets: ClassVar[list[str]] = [static("transport.css"), static("wall.css")]
+    _stylesheets: ClassVar[list[str]] = [static("range.css"), static("transport.css"), static("wall.css")]
 
 
 def share(found: tuple[round_trips.Pass, ...], words: Labels) -> str:

@@ -26,16 +26,43 @@ export function render({ model, el }) {
         return a
       })
     )
-    const now = nav.querySelector("[aria-current]")
-    if (now) nav.scrollTo({ left: now.offsetLeft - nav.clientWidth / 2 + now.offsetWidth / 2 })
+    reveal()
   }
+  // The plate on show stands inside the strip, as near its middle as the strip's ends allow.
+  const fade = () => {
+    nav.classList.toggle("more-before", nav.scrollLeft > 1)
+    nav.classList.toggle("more-after", nav.scrollLeft + nav.clientWidth < nav.scrollWidth - 1)
+  }
+  const reveal = () =>
+    requestAnimationFrame(() => {
+      const now = nav.querySelector("[aria-current]")
+      if (now) {
+        const [item, strip] = [now.getBoundingClientRect(), nav.getBoundingClientRect()]
+        nav.scrollLeft += item.left + item.width / 2 - strip.left - strip.width / 2
+      }
+      fade()
+    })
+  nav.addEventListener("scroll", fade, { passive: true })
 
   const root = document.documentElement
-  const controls = tool(model.words.controls, () => {
-    controls.setAttribute("aria-expanded", root.classList.toggle("controls-open"))
-  })
+  const closer = (event) => event.composedPath().find((node) => node.dataset?.act === "close-controls")
+  const sheet = (open) => {
+    controls.setAttribute("aria-expanded", root.classList.toggle("controls-open", open))
+  }
+  const controls = tool(model.words.controls, () => sheet())
   controls.className = "narrow"
-  controls.setAttribute("aria-expanded", root.classList.contains("controls-open"))
+  sheet(root.classList.contains("controls-open"))
+  const close = () => {
+    sheet(false)
+    controls.focus()
+  }
+  const onClick = (event) => closer(event) && close()
+  const onKey = (event) => {
+    const narrow = controls.offsetParent !== null
+    if (event.key === "Escape" && narrow && root.classList.contains("controls-open") && !event.defaultPrevented) close()
+  }
+  document.addEventListener("click", onClick)
+  document.addEventListener("keydown", onKey)
   const present = tool(model.words.present, () => {
     model.presenting = !model.presenting
   })
@@ -76,7 +103,6 @@ export function render({ model, el }) {
     root.dataset.atlas = model.theme
     theme.textContent = model.theme === "dark" ? model.words.light : model.words.dark
   }
-  draw()
   dress()
   stage()
   model.on("presenting", stage)
@@ -87,4 +113,12 @@ export function render({ model, el }) {
   row.className = "row"
   row.append(nav, tools, said)
   el.append(row)
+  draw()
+  const watch = new ResizeObserver(reveal)
+  watch.observe(nav)
+  return () => {
+    watch.disconnect()
+    document.removeEventListener("click", onClick)
+    document.removeEventListener("keydown", onKey)
+  }
 }

@@ -100,7 +100,7 @@ def test_readouts_carry_value_unit_and_name():
 def test_a_ledgers_table_adds_up():
     ledger = Ledger("m", (Line("Q", "read", 3, "first"), Line("O", "write", 4, "a < b")))
     out = text.ledger(ledger, 2, "title")
-    cells = re.findall(r"<td class=n>([^<]*)</td>", out)
+    cells = re.findall(r"<td class=n[^>]*>([^<]*)</td>", out)
     assert cells == ["3", "6 B", "4", "8 B", "7", "14 B"]
     assert "a &lt; b" in out
 

@@ -50,6 +50,12 @@ def test_text_colours_reach_the_contrast_of_wcag_aa(theme, role):
 
 
 @pytest.mark.parametrize("theme", PALETTES)
+def test_the_edge_of_a_control_reaches_the_contrast_of_wcag_aa(theme):
+    for ground in ("paper", "panel"):
+        assert contrast(PALETTES[theme]["edge"], PALETTES[theme][ground]) >= 3
+
+
+@pytest.mark.parametrize("theme", PALETTES)
 @pytest.mark.parametrize("blind", _BLIND)
 def test_standard_and_flash_are_told_apart_by_colour_blind_readers(theme, blind):
     seen = [lab(_BLIND[blind] @ linear(PALETTES[theme][role])) for role in ("standard", "flash")]
