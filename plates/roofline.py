@@ -17,6 +17,7 @@ from workshop import formulas, roofline, traffic, units
 from workshop.hardware import GPUS, SUSTAINED
 from workshop.kernels.identify import known_gpu
 from workshop.recordings import nearest, points
+from workshop.recordings.curves import ceilings
 
 ALWAYS = ("standard", "bound")
 MORE = tuple(model for model in traffic.MODELS if model not in ALWAYS)
@@ -75,6 +76,7 @@ class Roofline(Plate):
             "work_standard": units.flops(standard.flops),
             "low": f"{round(low * 100)} %",
             "high": f"{round(high * 100)} %",
+            **self._copied(),
             "sustained_short": units.seconds(sustained[high]),
             "sustained_long": units.seconds(sustained[low]),
             "gpu_notes": " ".join(map(self.said, gpu.notes)),
@@ -107,6 +109,16 @@ class Roofline(Plate):
 
     def _shown(self) -> list[str]:
         return [m for m in traffic.MODELS if m in ALWAYS or m in self.local.time_models]
+
+    @staticmethod
+    def _copied() -> dict:
+        """The recorded machine, and the share of its data sheet's bandwidth that its own long copy reached; or ""."""
+        found = provenance.evidence()
+        copy = ceilings(found.recording).copy if found else None
+        slug = known_gpu(copy.gpu) if copy else None
+        if slug is None:
+            return {"copy_gpu": "", "copy_share": ""}
+        return {"copy_gpu": copy.gpu, "copy_share": units.percent(copy.p50 / GPUS[slug].bandwidth)}
 
     def _recorded(self) -> dict[str, points.Point]:
         s, found = self.settings, provenance.evidence()

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plates import roof_chart, time_bars
+from plates import provenance, roof_chart, time_bars
 from tests.plates.walk import open_plate
 from tests.workshop.strategies import PROBLEMS, TILES
-from workshop import roofline, traffic
+from workshop import roofline, traffic, units
 from workshop.hardware import GPUS, SUSTAINED, custom
 
 
@@ -249,3 +249,10 @@ def test_marks_stand_under_the_roof_they_are_drawn_with():
             assert point.rate < max(record.rate(one).flops for one in formats), (dtype, provider)
             drawn = [record.rate(dtype).flops, *plate._chart._other.data["y"]]
             assert point.rate < max(drawn), (dtype, provider)
+
+
+def test_the_recorded_copy_is_named_beside_the_band():
+    copy = provenance.evidence().recording.get(metric="copy-bandwidth")
+    assert f"copied at {units.percent(copy.p50 / GPUS['h200-sxm'].bandwidth)} of its own" in html(
+        open_plate("roofline")
+    )

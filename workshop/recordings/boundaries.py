@@ -22,9 +22,7 @@ from . import CASE_COLUMNS, Recording, Row
 #: before, because Q, O and other blocks' progress want room too.
 COMPULSORY_UP_TO, WAVES_FROM = 0.30, 0.50
 #: Blocks on a multiprocessor up to which the blocks of a wave keep step. With four or five they can drift
-#: apart until
-#: each reads K and V by itself: one head, d=64, 64x64 tiles, 1.0, 1.4 and 2.6 times `waves` as N goes from
-#: 131,072 to 524,288; d=128, 16x64 tiles, 11.8 times.
+#: apart until each reads K and V by itself, the more the longer the head: then DRAM gives several times `waves`.
 IN_STEP = 3
 #: Bars of the claims: relative difference of counter and model.
 BARS = {"L1": 0.01, "DRAM": 0.10}
