@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from plates import text
+from plates import figures, text
 from plates.settings import Settings
 from workshop import kv_cache, split_kv, units
 from workshop.hardware import GPU
 from workshop.language_models import LANGUAGE_MODELS, LanguageModel
 
 _SOLID = 60  # so many conversations in a bar run together
+_TICKS = 4  # at most, beside 0
 
 
 def fits(chosen_model: str, s: Settings, gpu: GPU, gpus: int, words: dict) -> str:
@@ -47,7 +49,19 @@ def fits(chosen_model: str, s: Settings, gpu: GPU, gpus: int, words: dict) -> st
         f'<span><i class="{name}"></i>{words[f"legend_{name}"]}</span>'
         for name in ("weights", "talks", "reserved")
     )
-    return f'<div class="legend">{keys}</div><div class="fits">{"".join(rows)}</div>'
+    scale = f'<div class="fit scale"><div></div><div class="ticks">{_ticks(whole)}</div></div>'
+    return f'<div class="legend">{keys}</div><div class="fits">{"".join(rows)}</div>{scale}'
+
+
+def _ticks(whole: int) -> str:
+    """The scale under the bars: round amounts of memory, and all of it at the right end."""
+    power = 10 ** math.floor(math.log10(whole / _TICKS))
+    step = next(n * power for n in (1, 2, 5, 10) if n * power >= whole / _TICKS)
+    round_ones = [k * step for k in range(_TICKS + 1) if k * step <= whole - step / 2]
+    said = figures.round_text(units.bytes_)
+    return "".join(
+        f'<span style="left:{at / whole:.3%}">{said(at) if at else 0}</span>' for at in (*round_ones, whole)
+    )
 
 
 def sms(now: split_kv.Occupancy, words: dict) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 import panel as pn
 import pytest
 
-from plates import split_view, text
+from plates import figures, split_view, text
 from plates.serving import Served
 from tests.plates.walk import complaints, open_plate
-from workshop import kv_cache, reference, roofline, split_kv
+from workshop import kv_cache, reference, roofline, split_kv, units
 from workshop.hardware import GPUS
 from workshop.language_models import LANGUAGE_MODELS
 from workshop.problem import Problem, Tile
@@ -129,6 +129,21 @@ def test_bars_fill_the_memory_and_name_what_does_not_fit():
     assert "needs 2 GPUs" in html(atlas)
     two, _ = plate_of("&gpu=h100-sxm&N=8192&gpus=2")
     assert "too large" not in html(two)
+
+
+@pytest.mark.parametrize("gpu", sorted(slug for slug in GPUS if GPUS[slug].memory))
+@pytest.mark.parametrize("gpus", [1, 3, 8])
+def test_the_bars_have_a_scale_that_ends_at_the_memory(gpu, gpus):
+    atlas, _ = plate_of(f"&gpu={gpu}&gpus={gpus}")
+    ticks = re.findall(r'<span style="left:([\d.]+)%">([^<]+)</span>', html(atlas))
+    places = [float(place) for place, _ in ticks]
+    assert places[0] == 0 and ticks[0][1] == "0" and places[-1] == 100
+    assert ticks[-1][1] == figures.round_text(units.bytes_)(GPUS[gpu].memory * gpus)
+    assert all(right - left > 8 for left, right in itertools.pairwise(places)) and 3 <= len(places) <= 6
+    for place, said in ticks[1:]:
+        amount, unit = said.split()
+        size = float(amount.replace(",", "")) * {"GB": 1e9, "TB": 1e12}[unit]
+        assert float(place) == pytest.approx(100 * size / (GPUS[gpu].memory * gpus), rel=0.01)
 
 
 def test_curves_are_what_a_step_reads():
