@@ -151,7 +151,6 @@ export function render({ model, el }) {
         const shade = value === undefined ? 0 : Math.min(1, Math.abs(value) / data.largest[name])
         rect.setAttribute("style", value === undefined ? "" : `--shade:${(shade * 100).toFixed(0)}%`)
         rect.setAttribute("class", value === undefined ? "cell" : value < 0 ? "cell below" : "cell above")
-        text.setAttribute("class", shade > 0.55 ? "number on" : "number")
         put(text, value === undefined ? "" : value.toFixed(2).replace(/^-0\.00$/, "0.00").replace("-", "−"))
       })
     }
