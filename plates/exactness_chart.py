@@ -9,6 +9,7 @@ from bokeh.models import ColumnDataSource
 
 from plates import figures
 from plates.figures import Themed
+from plates.roles import MODEL
 from workshop import units
 from workshop.number_formats import FORMATS
 
@@ -16,7 +17,7 @@ LOW, HIGH = 1e-18, 1e2  # fixed, so that a change of settings moves the marks an
 _LANES = {"standard": 0.27, "tiled": 0.0, "broken": -0.27}
 _LOOK = {
     "standard": ("standard", "circle", 11),
-    "tiled": ("flash", "square", 10),
+    "tiled": (MODEL["tiled"], "square", 10),
     "broken": ("over", "x", 11),
 }
 _COLUMNS = ("x", "y", "t", "align", "shift")

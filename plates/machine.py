@@ -13,6 +13,7 @@ from plates.machine_run import RunPanel
 from plates.machine_seen import DIRECTIONS, look
 from plates.machine_sweep import Sweeps
 from plates.plate import Plate
+from plates.roles import MODEL
 from workshop import traffic, units
 from workshop.recordings.curves import rate
 
@@ -62,7 +63,9 @@ class Machine(Plate):
         seen, words = facts["_"], facts["words"]
         s = self.settings
         tiled = traffic.ledger("tiled", s.problem, s.tile).reads * s.problem.element_bytes * s.problem.heads
-        out = [text.Readout("bytes-tiled", tiled, units.bytes_(tiled), words["readout_tiled"], "chip")]
+        out = [
+            text.Readout("bytes-tiled", tiled, units.bytes_(tiled), words["readout_tiled"], MODEL["tiled"])
+        ]
         if seen is None:
             return out
         if seen.case is not None:

@@ -9,6 +9,7 @@ from bokeh.models import ColumnDataSource, Span
 from plates import figures, machine_bytes
 from plates.figures import Themed
 from plates.language import Labels
+from plates.roles import MODEL, PROVIDER
 from workshop import units
 from workshop.recordings.boundaries import COMPULSORY_UP_TO, WAVES_FROM
 from workshop.recordings.evidence import Counted, Evidence, agrees
@@ -27,10 +28,10 @@ class LawChart:
         "unclaimed": "circle",
     }
     _ROLE: ClassVar[dict[str, str]] = {
-        "L1": "chip",
-        "compulsory": "hbm",
-        "waves": "flash",
-        "unclaimed": "over",
+        "L1": MODEL["tiled"],
+        "compulsory": MODEL["compulsory"],
+        "waves": MODEL["waves"],
+        "unclaimed": "muted",
     }
 
     def __init__(self, themed: Themed, words: Labels) -> None:
@@ -146,21 +147,28 @@ class PassesChart:
             self._edges.append(edge)
         self._models = ColumnDataSource({"x": [], "y": [], "shape": [], "said": []})
         mark = fig.scatter("x", "y", source=self._models, marker="dash", size=26, line_width=3)
-        themed.colour(mark.glyph, line_color="flash")
+        themed.colour(mark.glyph, line_color="ink")
         self.sources, dots = {}, []
         marks = {"one": "circle", "many": "circle", "apart": "triangle"}
-        for group, role in (("one", "ink"), ("many", "over"), ("apart", "standard")):
+        seen = PROVIDER["teaching"]
+        for group in marks:
             source = ColumnDataSource({"x": [], "y": [], "shape": [], "said": []})
             dot = fig.scatter("x", "y", source=source, size=11, line_width=2, marker=marks[group])
-            themed.colour(dot.glyph, fill_color="ink" if group == "one" else "paper", line_color=role)
+            themed.colour(dot.glyph, fill_color=seen if group == "one" else "paper", line_color=seen)
             self.sources[group] = source
             dots.append(dot)
         label = figures.label
         self._once = label(
-            themed, fig, words["zone_once"], "hbm", bold=True, text_align="right", text_font_size=14
+            themed,
+            fig,
+            words["zone_once"],
+            MODEL["compulsory"],
+            bold=True,
+            text_align="right",
+            text_font_size=14,
         )
         self._edge = label(themed, fig, words["zone_edge"], "muted", text_align="center", text_font_size=13)
-        self._waves = label(themed, fig, words["zone_waves"], "flash", bold=True, text_font_size=14)
+        self._waves = label(themed, fig, words["zone_waves"], MODEL["waves"], bold=True, text_font_size=14)
         self._key = [
             label(themed, fig, f"{mark} {words[f'key_{name}']}", role, text_font_size=14)
             for mark, name, role in (

@@ -11,6 +11,7 @@ from bokeh.models import ColumnDataSource
 from plates import figures, text
 from plates.figures import Themed
 from plates.language import Labels
+from plates.roles import PROVIDER as ROLE
 from workshop import units
 from workshop.hardware import GPU
 from workshop.kernels.identify import remarks
@@ -18,14 +19,6 @@ from workshop.problem import Problem, Tile
 from workshop.recordings import PROVIDERS
 from workshop.recordings.curves import Ceilings, Curve, case_of, modelled, rate, roof
 
-ROLE = {
-    "standard": "standard",
-    "teaching": "chip",
-    "fast": "flash",
-    "sdpa-cudnn": "ink",
-    "sdpa-flash": "hbm",
-    "sdpa-efficient": "muted",
-}
 MARK = {
     "standard": "square",
     "teaching": "triangle",
@@ -259,7 +252,7 @@ class RateChart(_Lines):
         more = {} if standing is None else {"roof": (float(shown.Ns[-1]), float(standing[-1]))}
         self.patch(found, (shown.Ns, shown.model_rate, shown.model_seconds, shown.model_rate), 0, top, more)
         step = 100e12 if top > 400e12 else 20e12
-        figures.ticks(self.fig.yaxis[0], np.arange(0, top, 2 * step), lambda v: f"{v / 1e12:.0f}")
+        figures.ticks(self.fig.yaxis[0], np.arange(0, top, 2 * step), lambda v: units.count(v / 1e12))
         matmul = shown.ceilings.matmul
         for name, value in (("matmul", matmul.p50 if matmul else None), ("peak", shown.peak)):
             source, label = self._spans[name]

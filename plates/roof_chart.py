@@ -49,8 +49,8 @@ class RoofChart:
         other = fig.line("x", "y", source=self._other, line_width=2, line_dash="dashed")
         themed.colour(other.glyph, line_color="muted")
         self._ridge = ColumnDataSource({"x": [], "y0": [], "y1": []})
-        rule = fig.segment("x", "y0", "x", "y1", source=self._ridge, line_dash="dotted", line_width=1.5)
-        themed.colour(rule.glyph, line_color="muted")
+        rule = fig.segment("x", "y0", "x", "y1", source=self._ridge, line_dash=[6, 4], line_width=1.5)
+        themed.colour(rule.glyph, line_color="ink")
         self._leaders = ColumnDataSource({"x": [], "y0": [], "y1": []})
         leader = fig.segment("x", "y0", "x", "y1", source=self._leaders, line_width=1)
         themed.colour(leader.glyph, line_color="muted")
@@ -58,7 +58,7 @@ class RoofChart:
         self._peak = label(themed, fig, "", "ink", text_align="right", x_offset=-8, y_offset=7)
         self._other_peak = label(themed, fig, "", "muted", text_align="right", x_offset=-8, y_offset=7)
         self._slope = label(themed, fig, "", "ink", text_baseline="top", x_offset=16, y_offset=4)
-        self._at_ridge = label(themed, fig, "", "muted", bold=True, x_offset=8, y_offset=8)
+        self._at_ridge = label(themed, fig, "", "ink", bold=True, x_offset=8, y_offset=8)
         self._zones = []
         for name, side, offset in (("zone_memory", "right", -9), ("zone_compute", "left", 9)):
             lines = words[name].replace("|", "\n")

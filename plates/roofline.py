@@ -9,10 +9,11 @@ import param
 
 from plates import controls, provenance, text
 from plates.plate import Plate
+from plates.roles import MODEL as ROLE
 from plates.roof_chart import RoofChart
 from plates.roof_points import RoofPoints
 from plates.time_bars import Lane, bars
-from plates.traffic import ROLE, short
+from plates.traffic import short
 from workshop import formulas, roofline, traffic, units
 from workshop.hardware import GPUS, SUSTAINED
 from workshop.kernels.identify import known_gpu
@@ -168,7 +169,7 @@ class Roofline(Plate):
             time("standard", "standard"),
             time("bound", "flash"),
             text.Readout("time-ratio", ratio, facts["ratio"], words["readout_ratio"]),
-            time("tiled", "chip"),
+            time("tiled", ROLE["tiled"]),
         ]
 
     def _lane(self, model: str, times: dict, facts: dict, words: dict) -> Lane:

@@ -173,7 +173,7 @@ class Serving(Plate):
                 intensity["decode"],
                 facts["intensity"],
                 words["readout_intensity"].format(**facts),
-                "over",
+                "hbm",
             ),
             text.Readout(
                 "decode-time", step.seconds, facts["step"], words["readout_step"].format(**facts), "hbm"

@@ -14,7 +14,7 @@ from workshop.problem import LIMITS
 
 _FIRST, _LAST = 64, LIMITS["N"][1]
 _LINES = {"weights": "ink", "cache": "flash", "scores": "standard"}
-_INTENSITY = {"decode": "over", "weights": "ink", "prompt": "flash"}
+_INTENSITY = {"decode": "hbm", "weights": "ink", "prompt": "flash"}
 
 
 class Intensities:

@@ -190,7 +190,7 @@ class Sparsity(Plate):
                 times["bytes"],
                 units.ratio(times["bytes"]),
                 words["readout_bytes"],
-                "chip",
+                "hbm",
             ),
             text.Readout("mask-time-ratio", times["time"], units.ratio(times["time"]), words["readout_time"]),
         ]

@@ -14,7 +14,7 @@ from workshop.block_masks import Counts
 
 SIZES = (8, 16, 32, 64, 128, 256, 512, 1024)  # square tiles on the chart of waste
 SHARES = ("live", "computed", "bytes", "time")
-SHARE_ROLE = {"live": "muted", "computed": "flash", "bytes": "chip", "time": "ink"}
+SHARE_ROLE = {"live": "muted", "computed": "flash", "bytes": "hbm", "time": "ink"}
 
 
 class Shares:

@@ -12,6 +12,7 @@ from plates.cliff import Cliff
 from plates.compile_panel import CompilePanel
 from plates.landscape import Landscape
 from plates.plate import Plate
+from plates.roles import MODEL
 from plates.tile_bar import Bar, Segment
 from workshop import formulas, kernel_memory, kernel_tiles, residency, sram, traffic, units
 from workshop.masks import ceil_div
@@ -134,7 +135,9 @@ class Tiles(Plate):
             text.Readout("budget", needs.budget, facts["budget"], words["readout_budget"]),
             text.Readout("spill-bytes", needs.spill_bytes, facts["excess"], words["readout_spill"], state),
             text.Readout("tile-fits", fits, words[fits], words["readout_fits"], state),
-            text.Readout("traffic-tiled", moved["tiled"], facts["tiled"], words["readout_tiled"], "flash"),
+            text.Readout(
+                "traffic-tiled", moved["tiled"], facts["tiled"], words["readout_tiled"], MODEL["tiled"]
+            ),
         ]
 
     def _teaching_bars(self) -> list[Bar]:
@@ -215,7 +218,7 @@ class Tiles(Plate):
         return self._sentence(" ".join(out), found.fits and not found.spilled)
 
     def _formulas(self) -> str:
-        shown = (("working-set", "chip"), ("traffic-tiled", "flash"), ("spill", "over"))
+        shown = (("working-set", "chip"), ("traffic-tiled", MODEL["tiled"]), ("spill", "over"))
         return "".join(self.formula(formulas.FORMULAS[slug], role) for slug, role in shown)
 
     @staticmethod
@@ -227,7 +230,9 @@ class Tiles(Plate):
             lines = tuple((words[f"order_{t}"], words[f"order_{name}_{t}"].format(**shown)) for t in terms)
             return loop_orders.Order(words[f"order_{name}"], role, outside, lines)
 
-        return loop_orders.orders([order("queries", "flash", True), order("keys", "standard", False)])
+        return loop_orders.orders(
+            [order("queries", MODEL["tiled"], True), order("keys", MODEL["algorithm_1"], False)]
+        )
 
     def _pins(self, words: dict) -> list[tuple[str, int, int, str]]:
         """(name, Br, Bc, source) of the tiles pinned on the map."""

@@ -8,17 +8,10 @@ from bokeh.models import ColumnDataSource
 
 from plates import controls, figures, text
 from plates.plate import Plate
+from plates.roles import MODEL as ROLE
 from workshop import break_even, formulas, traffic, units
 from workshop.problem import LIMITS
 
-ROLE = {
-    "standard": "standard",
-    "bound": "flash",
-    "tiled": "chip",
-    "algorithm_1": "over",
-    "compulsory": "hbm",
-    "waves": "ink",
-}
 DASH = {"tiled": [10, 4], "algorithm_1": [4, 3], "compulsory": [2, 4], "waves": [12, 4, 2, 4]}
 FIRST = 64  # the axis starts here unless the reader's N is shorter
 _LAST = LIMITS["N"][1]
@@ -123,7 +116,7 @@ class Traffic(Plate):
                 problem.score_bytes,
                 facts["score"],
                 heads.format(heads=facts["heads"]),
-                "hbm",
+                "standard",
             ),
         ]
 

@@ -152,6 +152,7 @@ class Wall(Plate):
                 problem.score_bytes,
                 facts["score"],
                 words["readout_score"].format(heads=facts["heads"]),
+                "standard",
             ),
         ]
 
