@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from plates.figures import round_text
 from workshop import units
 from workshop.roofline import Time
 
@@ -28,11 +29,14 @@ class Lane:
     bytes: str  # beside the bar of memory traffic
 
 
-def end_of(longest: float) -> float:
-    """Return an axis end, s, just above ``longest`` (which is finite and positive): round in the unit it is read in."""
+def end_of(longest: float, read: float | None = None) -> float:
+    """Return an axis end, s, just above ``longest`` (which is finite and positive).
+
+    Round in the unit of ``read``: the longest time that stands in words beside a bar; of itself if there is none.
+    """
     if not 0 < longest < math.inf:
         raise ValueError(f"longest: expected a finite time above 0, got {longest!r}")
-    unit = _unit(longest)[0]
+    unit = _unit(read or longest)[0]
     decade = 10.0 ** math.floor(math.log10(longest / unit))
     return next(decade * step * unit for step in (*_STEPS, 12) if decade * step >= longest / unit * _ROOM)
 
@@ -42,9 +46,9 @@ def _unit(time: float) -> tuple[int, str]:
     return next(((size, name) for size, name in _UNITS if time >= 2 * size), (1, ""))
 
 
-def ticks_of(end: float) -> list[tuple[float, str]]:
-    """Return (time in s, text) of the ticks of an axis that ends at ``end``, from 0, all in one unit."""
-    size, unit = _unit(end)
+def ticks_of(end: float, read: float | None = None) -> list[tuple[float, str]]:
+    """Return (time in s, text) of the ticks of an axis that ends at ``end``, from 0, all in the unit of ``read``."""
+    size, unit = _unit(read or end)
     decade = 10.0 ** math.floor(math.log10(end / size))
     lead = end / size / decade
     step = decade * size * (0.2 if lead < 1.3 else 0.5 if lead < 3.5 else 1 if lead < 6.5 else 2)
@@ -53,10 +57,9 @@ def ticks_of(end: float) -> list[tuple[float, str]]:
 
 
 def _tick(value: float, size: int, unit: str) -> str:
-    if unit:
-        return f"{units.number(value / size)} {unit}"
-    number, _, unit = units.seconds(value).partition(" ")
-    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
+    if not unit and value < 2 * _UNITS[-1][0]:
+        return round_text(units.seconds)(value)
+    return f"{round_text(units.number)(value / size)} {unit or 's'}"
 
 
 def _percent(value: float, end: float) -> str:
@@ -80,9 +83,10 @@ def _part(kind: str, value: float, end: float, words: str, line: float) -> str:
 
 def bars(lanes: list[Lane]) -> str:
     """Return the lanes over one time axis as HTML. Widths are shares of a round axis end."""
-    end = end_of(max(lane.time.upper for lane in lanes))
+    read = max(lane.time.lower for lane in lanes)
+    end = end_of(max(lane.time.upper for lane in lanes), read)
     rules = "".join(
-        f'<i style="left:{_percent(at, end)}"><span>{shown}</span></i>' for at, shown in ticks_of(end)
+        f'<i style="left:{_percent(at, end)}"><span>{shown}</span></i>' for at, shown in ticks_of(end, read)
     )
     rows = []
     for lane in lanes:

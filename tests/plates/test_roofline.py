@@ -76,7 +76,8 @@ def test_bars_are_as_long_as_their_times():
     lanes = html(atlas).split('<div class="lane"')[1:]
     assert len(lanes) == len(traffic.MODELS)
     found = times(atlas)
-    end = time_bars.end_of(max(t.upper for t in found.values()))
+    longest = (max(t.upper for t in found.values()), max(t.lower for t in found.values()))
+    end = time_bars.end_of(*longest)
     for lane, time in zip(lanes, found.values(), strict=True):
         drawn = re.findall(
             r'class="part (work|bytes)[^"]*" style="width:([\d.]+)%" data-seconds="([^"]+)"', lane
@@ -98,10 +99,13 @@ def test_the_axis_of_time_ends_a_little_beyond_the_longest(longest):
         time_bars.end_of(0.0)
 
 
-@given(st.floats(1e-14, 1e12))
-def test_ticks_of_time_are_few_and_round_in_their_own_unit(longest):
-    end = time_bars.end_of(longest)
-    found = time_bars.ticks_of(end)
+@given(st.floats(1e-14, 1e12), st.floats(0.5, 1))
+def test_ticks_of_time_are_few_and_round_in_the_unit_of_the_bars(longest, share):
+    read = longest * share  # the longest bar; both bars of it end to end are at most twice that
+    end = time_bars.end_of(longest, read)
+    found = time_bars.ticks_of(end, read)
+    if read >= 1:
+        assert {shown.split(" ")[1] for _, shown in found[1:]} == {units.seconds(read).split(" ")[1]}
     assert 3 <= len(found) <= 8 and found[0] == (0, "0") and found[-1][0] < end
     for at, shown in found[1:]:
         number, unit = shown.split(" ")
@@ -110,6 +114,7 @@ def test_ticks_of_time_are_few_and_round_in_their_own_unit(longest):
         ]
         assert float(number.replace(",", "")) * size == pytest.approx(at, rel=1e-9)
         assert len(number.replace(",", "").replace(".", "").strip("0")) <= 2, shown
+        assert "." not in number or not number.endswith("0"), shown
 
 
 @pytest.mark.parametrize(("value", "line"), [(0.0001, 0.3), (0.2, 0.21), (0.45, 0.5), (0.5, 0.9), (0.9, 0.9)])
