@@ -64,10 +64,17 @@ def _ticks(whole: int) -> str:
     )
 
 
+def columns(cells: int, least: int, most: int) -> int:
+    """Return a number of columns in [least, most] whose rows are all full, the most there is; ``most`` if none."""
+    return next((n for n in range(most, least - 1, -1) if cells % n == 0), most)
+
+
 def sms(now: split_kv.Occupancy, words: dict) -> str:
+    wide, narrow = columns(now.sms, 24, 44), columns(now.sms, 12, 29)
     squares = '<i class="busy"></i>' * now.busy + "<i></i>" * (now.sms - now.busy)
     said = words["sms"].format(busy=now.busy, sms=now.sms)
-    return f'<div class="sms" role="img" aria-label="{said}">{squares}</div>'
+    size = f"--wide:{wide};--narrow:{narrow}"
+    return f'<div class="sms" style="{size}" role="img" aria-label="{said}">{squares}</div>'
 
 
 def occupancy(model: LanguageModel, B: int, gpu: GPU, gpus: int, pieces: tuple[int, int], words: dict) -> str:

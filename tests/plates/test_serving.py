@@ -9,7 +9,7 @@ import numpy as np
 import panel as pn
 import pytest
 
-from plates import figures, split_view, text
+from plates import figures, serving_tables, split_view, text
 from plates.serving import Served
 from tests.plates.walk import complaints, open_plate
 from workshop import kv_cache, reference, roofline, split_kv, units
@@ -219,3 +219,11 @@ def test_each_task_shows_what_it_promises(number):
         assert now.busy == now.sms and step.cache < step.weights
     else:
         assert any(piece["m"] is None for piece in plate._split.play["pieces"])
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_the_picture_of_the_multiprocessors_has_full_rows(gpu):
+    sms = GPUS[gpu].sms
+    for least, most in ((24, 44), (12, 29)):
+        found = serving_tables.columns(sms, least, most)
+        assert sms % found == 0 or not any(sms % n == 0 for n in range(least, most + 1))

@@ -460,7 +460,7 @@ def luminance(colour: str) -> float:
 
 
 def test_the_colour_map_gets_darker_all_the_way():
-    light = [luminance(c) for c in landscape.PALETTE]
+    light = [luminance(c) for c in landscape.RAMP]
     assert all(a >= b - 2e-3 for a, b in itertools.pairwise(light)) and light[0] > 8 * light[-1]
 
 
