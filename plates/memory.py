@@ -110,8 +110,8 @@ class Memory(Plate):
         facts = {
             "N": units.count(problem.N),
             "d": problem.d,
-            "Br": tile.Br,
-            "Bc": tile.Bc,
+            "Br": units.count(tile.Br),
+            "Bc": units.count(tile.Bc),
             "heads": units.count(problem.heads),
             "dtype": problem.dtype,
             "gpu": gpu.name,

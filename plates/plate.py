@@ -8,7 +8,7 @@ from typing import ClassVar
 import panel as pn
 import param
 
-from plates import language, terms, text
+from plates import language, terms, text, typography
 from plates.figures import Themed
 from plates.pause import Pause
 from plates.settings import Settings
@@ -107,7 +107,8 @@ class Plate:
 
     def _write(self, names: Iterable[str]) -> None:
         for name in names:
-            pane, html = self._texts[name], self._html(name, self._latest)
+            pane = self._texts[name]
+            html = typography.finished(self._html(name, self._latest), self.settings.lang)
             if pane.object != html:
                 pane.object = html
 
@@ -203,7 +204,8 @@ class Plate:
             return ""
         found = text.sections("page", self.settings.lang)
         words = found["length"].format(minutes=full)
-        words += found["on_path"].format(minutes=short) if short else found["off_path"]
+        if short:
+            words += found["on_path"].format(minutes=short)
         return f'<span class="length">{words}</span>'
 
 

@@ -25,8 +25,8 @@ def test_a_plate_states_its_scope_its_length_and_whether_it_is_on_the_short_path
     assert "<h1>" in head
     assert plate.scope and plate.scope in head
     assert f"about {full} min in a {CLASS}-minute class" in head
-    word = f"yes, {short} min" if short else "no"
-    assert f"on the {SHORT}-minute path: {word}" in head
+    assert (f"on the {SHORT}-minute path, {short} min" in head) == bool(short)
+    assert short or f"{SHORT}-minute path" not in head
 
 
 def test_next_and_back_lead_through_all_plates_in_order():
