@@ -234,7 +234,7 @@ def block_sparse(N: int, d: int, M: int, sparsity: float) -> int:
 BLOCK_SPARSE = Formula(
     "traffic-block-sparse",
     "Block-sparse FlashAttention",
-    r"\mathrm{bound,\ constant\ 1}",
+    r"\mathrm{block\ sparse}",
     "N*d + N**2*d**2*sparsity/M",
     "Proposition 4 with the constant in its Theta taken as 1: only the share s of the tiles is paid for.",
     "elements",

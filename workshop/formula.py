@@ -108,8 +108,10 @@ class Formula:
         return _FORMATS[self.unit](value)
 
     def _filled(self, causal, values, result):
+        tree = self.tree(causal)
+        powers = expressions.any_power(values[name] for name in expressions.names(tree))
         right = expressions.latex(
-            self.tree(causal), lambda name: expressions.number_latex(values[name]), r" \cdot "
+            tree, lambda name: expressions.number_latex(values[name], powers), r" \cdot "
         )
         shown = expressions.number_latex(result) if self.unit == "" else rf"\text{{{self.formatted(result)}}}"
         return f"{right} = {shown}"

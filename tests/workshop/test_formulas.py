@@ -171,6 +171,20 @@ def test_numbers_in_latex(value, shown):
     assert expressions.number_latex(value) == shown
 
 
+@pytest.mark.parametrize("N", [1, 100, 8192, 1 << 20])
+@pytest.mark.parametrize("slug", FORMULAS)
+def test_one_formula_writes_large_numbers_one_way(slug, N):
+    """A power of ten and a row of eleven digits never stand in one law."""
+    if FORMULAS[slug].inputs is None:
+        return
+    for causal in (False, True):
+        right = FORMULAS[slug].substituted(Problem(N=N, causal=causal), Tile()).split(" = ")[0]
+        longest = max(
+            (len(n.replace("{,}", "")) for n in re.findall(r"\d+(?:\{,\}\d{3})*", right)), default=0
+        )
+        assert not (re.search(r"10\^\{\d\d\}", right) and longest > 7), right
+
+
 @pytest.mark.parametrize("text", ["a.b", "open('x')", "a if b else c", "[a]", "a // b", "f(a)"])
 def test_only_arithmetic_is_parsed(text):
     with pytest.raises(ValueError, match="expected"):
