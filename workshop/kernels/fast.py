@@ -1,9 +1,10 @@
 """The fast kernel: for each call the best of three device programs that can take it, and a record of which ran.
 
 Adds to the teaching kernel: the copy engine (`tma_kernel`), and on Hopper warps that specialise (`gluon_kernel`).
-Reaches 0.97 to 1.17 of torch's cuDNN backend at d = 64 and 128, N = 4096 and 16,384, and 0.91 to 0.98 at N = 512, where
-moving the tiles without computing anything takes 60 % of cuDNN's time (recordings/h200-tests.md has the tables and
-their conditions).
+Reaches 0.99 to 1.17 of torch's cuDNN backend at d = 64 and 128, N = 4096 and 16,384, 0.94 to 1.27 at N = 1024 and
+2048, and 1.00 to 1.04 at N = 512, where moving the tiles without computing anything takes 60 % of cuDNN's time. A call
+at N = 512 takes as long as cuDNN's with its backend chosen beforehand, half as long as with the backend chosen at each
+call (recordings/h200-tests.md has the tables and their conditions).
 
 `choose` says which and why without running anything; `last_choice` says what the last call in this thread ran.
 """

@@ -10,10 +10,11 @@ that need a mask come first.
 V of one tile and K of the next are needed at the same time, so they travel as a pair: one barrier says that both are
 there and one that both may be overwritten. Every barrier saved is a halt of four warps saved.
 
-Reaches, TFLOP/s without and with a causal mask: 656 and 568 at d = 128, N = 4096; 650 and 634 at N = 16,384; 453 and
-389 at d = 64, N = 4096; 688 and 561 at d = 256, N = 4096 (H200, bfloat16, 32 heads, triton 3.6.0, 2026-11-29; the
-table beside cuDNN is in recordings/h200-tests.md). Tried and left out: asking for scores a whole tile earlier, which
-leaves no wait for a product inside a step but needs 64 more registers, was 4 to 10 % slower at d = 64.
+Reaches, TFLOP/s without and with a causal mask: 677 and 569 at d = 128, N = 4096; 635 and 630 at N = 16,384; 466 and
+397 at d = 64, N = 4096; 692 and 564 at d = 256, N = 4096 (H200, bfloat16, 32 heads, triton 3.6.0, 2026-11-29; the
+table beside cuDNN is in recordings/h200-tests.md). With APART, where O leaves through shared memory of its own, the
+next Q is under way before the last P V: 2 to 5 % at d = 64 and 128. Tried and left out: asking for scores a whole tile
+earlier, which leaves no wait for a product inside a step but needs 64 more registers, was 4 to 10 % slower at d = 64.
 
 After Shah et al. 2024 (FlashAttention-3), sections 3.1 and 3.2; its FP8 is left out.
 """
