@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from bokeh.models import ColumnDataSource
 
@@ -9,25 +11,30 @@ from plates import figures
 from plates.figures import Themed
 from workshop import roofline, units
 from workshop.hardware import GPU, SUSTAINED
-from workshop.problem import LIMITS
 from workshop.roofline import Time
 from workshop.units import DTYPE_BYTES
 
 HEIGHT = 480
 _INNER = HEIGHT - 62  # px between the axes, about
 _LINE = 20  # px, a label's height
-# Below the least that any model does for a byte (N = 1 in fp32 under `standard`), so that its name has room, and
-# past the most (N tokens in the smallest format under `compulsory`): no setting of the page leaves the axis.
-FIRST, LAST = 0.01, 2.0 * LIMITS["N"][1]
+_BELOW, _ABOVE = 100, 10  # times, that the axis reaches at least to both sides of the ridge
+_AROUND = 3  # times, that it reaches beyond a point, whose name has a place there
 
 
-def axes_of(gpu: GPU) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the ranges ((FLOP/B), (FLOP/s)) of a GPU's chart: the same for every problem and number format."""
-    ridges = [gpu.ridge(dtype) for dtype in DTYPE_BYTES]
-    x = (min(FIRST, min(ridges) / 10), max(LAST, max(ridges) * 10))
-    peak = max(gpu.rate(dtype).flops for dtype in DTYPE_BYTES)
-    floor = min(min(gpu.rate(dtype).flops for dtype in DTYPE_BYTES) / 100, gpu.bandwidth * FIRST)
-    return x, (floor, peak * 5)
+def axes_of(
+    gpu: GPU, dtype: str, points: Iterable[tuple[float, float]] = ()
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the ranges ((FLOP/B), (FLOP/s)) of a chart: whole decades around the ridge, and around every point.
+
+    points: (intensity, rate) of what is shown. Few problems leave the ridge's own decades, so the axes rarely move.
+    """
+    ridge, points = gpu.ridge(dtype), list(points)
+    x = [ridge / _BELOW, ridge * _ABOVE]
+    x += [at * side for at, _ in points for side in (1 / _AROUND, _AROUND)]
+    x0, x1 = 10.0 ** np.floor(np.log10(min(x))), 10.0 ** np.ceil(np.log10(max(x)))
+    rates = [gpu.bandwidth * x0, *(rate / _AROUND for _, rate in points)]
+    peak = max((*(gpu.rate(one).flops for one in DTYPE_BYTES), *(rate for _, rate in points)))
+    return (float(x0), float(x1)), (float(min(rates)), 5.0 * peak)
 
 
 class RoofChart:
@@ -36,8 +43,8 @@ class RoofChart:
     def __init__(self, themed: Themed, words: dict[str, str], names: dict[str, str], roles: dict[str, str]):
         self._words = words
         self.fig = fig = figures.chart(
-            themed, x=(FIRST, LAST), y=(1e11, 1e16), x_label=words["axis_intensity"], x_log=True, y_log=True,
-            height=HEIGHT, min_border_left=86,
+            themed, x=(1, 1e4), y=(1e12, 1e16), x_label=words["axis_intensity"], x_log=True, y_log=True,
+            height=HEIGHT, min_border_left=86, min_border_right=26,
         )  # fmt: skip
         self._band = ColumnDataSource({"x": [], "low": [], "high": []})
         band = fig.varea("x", "low", "high", source=self._band, fill_alpha=0.28)
@@ -80,10 +87,21 @@ class RoofChart:
             f"{words['hover'].format(intensity='@i', rate='@r')}<br>@t, @w</div>",
         )
 
-    def patch(self, gpu: GPU, dtype: str, times: dict[str, Time], waits: dict[str, str]) -> None:
-        """Draw the roof of ``gpu`` and a point for each model of ``times``; ``waits``: what it waits for, in words."""
+    def patch(
+        self,
+        gpu: GPU,
+        dtype: str,
+        times: dict[str, Time],
+        waits: dict[str, str],
+        marks: Iterable[tuple[float, float]] = (),
+    ) -> None:
+        """Draw the roof of ``gpu`` and a point for each model of ``times``; ``waits``: what it waits for, in words.
+
+        ``marks``: (intensity, rate) of what else stands on the chart.
+        """
         words, fig, self._dtype = self._words, self.fig, dtype
-        (x0, x1), (y0, y1) = axes_of(gpu)
+        points = [(time.intensity, time.rate) for time in times.values()]
+        (x0, x1), (y0, y1) = axes_of(gpu, dtype, [*points, *marks])
         fig.x_range.update(start=x0, end=x1)
         fig.y_range.update(start=y0, end=y1)
         figures.ticks(fig.xaxis[0], figures.log_ticks(x0, x1, most=5), figures.round_text(units.number))
@@ -122,7 +140,7 @@ class RoofChart:
         if dtype is None:
             self._other.data = {"x": [], "y": []}
             return
-        (_, end), rate = axes_of(gpu)[0], gpu.rate(dtype)
+        end, rate = self.fig.x_range.end, gpu.rate(dtype)
         bends = [min(gpu.ridge(self._dtype), gpu.ridge(dtype)), gpu.ridge(dtype), end]
         self._other.data = {"x": bends, "y": roofline.attainable(gpu, dtype, bends)}
         peak = self._words["peak"].format(peak=units.rate_flops(rate.flops), dtype=rate.dtype)

@@ -66,7 +66,7 @@ class Roofline(Plate):
             "heads": units.count(problem.heads),
             "gpu": gpu.name,
             "dtype": s.dtype,
-            "Br": s.Br,
+            "Br": units.count(s.Br),
             "peak": units.rate_flops(gpu.rate(s.dtype).flops),
             "bandwidth": units.rate_bytes(gpu.bandwidth),
             "ridge": units.intensity(gpu.ridge(s.dtype)),
@@ -158,10 +158,10 @@ class Roofline(Plate):
         return next((one for one in formats if gpu.rate(one).flops != gpu.rate(chosen).flops), None)
 
     def readouts(self, facts: dict) -> list[text.Readout]:
-        _, tile, _, times, words = facts["_"]
+        *_, times, words = facts["_"]
 
         def time(model: str, role: str) -> text.Readout:
-            shown = words[f"readout_{model}"].format(Br=tile.Br)
+            shown = words[f"readout_{model}"].format(Br=facts["Br"])
             return text.Readout(f"time-{model}", times[model].lower, facts[model], shown, role)
 
         ratio = times["standard"].lower / times["bound"].lower
@@ -276,6 +276,10 @@ class Roofline(Plate):
         self._write(["verdict", "bars"])
         shown = {model: times[model] for model in self._shown()}
         waits = {model: words[f"waits_{time.binding}"] for model, time in shown.items()}
-        self._chart.patch(gpu, self.settings.dtype, shown, waits)
-        self._chart.patch_other(gpu, self._roof_of_marks(facts["recorded"]))
+        marks = [(point.intensity, point.rate) for point in facts["recorded"].values()]
+        other = self._roof_of_marks(facts["recorded"])
+        if other:
+            marks.append((gpu.ridge(other), gpu.rate(other).flops))
+        self._chart.patch(gpu, self.settings.dtype, shown, waits, marks)
+        self._chart.patch_other(gpu, other)
         self._points.patch(facts["recorded"])

@@ -14,7 +14,9 @@ _ROOM = 1.02  # the sum's mark stays inside the frame
 _INSIDE = 0.55  # a bar this long carries its text itself
 _TEXT = 0.45  # of the axis: what a text beside a bar takes on a phone
 _NEAR = 0.2  # the same on a desktop
-_UNITS = ((86400, "d"), (3600, "h"), (60, "min"))  # as `units.seconds` writes times, from two of them on
+# as `units.seconds` writes times: from two of the long ones on, from one of the short ones on
+_LONG = ((86400, "d"), (3600, "h"), (60, "min"))
+_SHORT = ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,13 @@ def end_of(longest: float, read: float | None = None) -> float:
     return next(decade * step * unit for step in (*_STEPS, 12) if decade * step >= longest / unit * _ROOM)
 
 
-def _unit(time: float) -> tuple[int, str]:
-    """Seconds of the unit in which a time is read, and its name; (1, "") below two minutes."""
-    return next(((size, name) for size, name in _UNITS if time >= 2 * size), (1, ""))
+def _unit(time: float) -> tuple[float, str]:
+    """Seconds of the unit in which a time is read, and its name."""
+    time = float(f"{time:.3g}")  # as it is written
+    for size, name in _LONG:
+        if time >= 2 * size:
+            return size, name
+    return next(((size, name) for size, name in _SHORT if time >= size), (1e-12, "ps"))
 
 
 def ticks_of(end: float, read: float | None = None) -> list[tuple[float, str]]:
@@ -56,10 +62,8 @@ def ticks_of(end: float, read: float | None = None) -> list[tuple[float, str]]:
     return [(at, _tick(at, size, unit) if at else "0") for at in found]
 
 
-def _tick(value: float, size: int, unit: str) -> str:
-    if not unit and value < 2 * _UNITS[-1][0]:
-        return round_text(units.seconds)(value)
-    return f"{round_text(units.number)(value / size)} {unit or 's'}"
+def _tick(value: float, size: float, unit: str) -> str:
+    return f"{round_text(units.number)(value / size)} {unit}"
 
 
 def _percent(value: float, end: float) -> str:
