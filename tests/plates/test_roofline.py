@@ -243,7 +243,7 @@ def test_recorded_marks_of_another_number_format_say_so_and_have_their_own_roof(
     apart = record.rate(used).flops != record.rate(dtype).flops
     chart = plate._chart
     assert chart._other_peak.visible == apart
-    assert (f"They ran in {used}" in page) == apart
+    assert (f"They ran in {used}, whose roof is the dashed one" in page) == apart
     if apart:
         line = chart._other.data
         assert line["y"] == pytest.approx(list(roofline.attainable(record, used, line["x"])))
@@ -269,3 +269,10 @@ def test_the_recorded_copy_is_named_beside_the_band():
     assert f"copied at {units.percent(copy.p50 / GPUS['h200-sxm'].bandwidth)} of its own" in html(
         open_plate("roofline")
     )
+
+
+@pytest.mark.parametrize(("dtype", "waits"), [("bf16", True), ("fp32", False)])
+def test_a_slower_memory_is_a_range_only_where_memory_sets_the_time(dtype, waits):
+    page = html(open_plate("roofline", f"&dtype={dtype}"))
+    assert (times(open_plate("roofline", f"&dtype={dtype}"))["standard"].binding == "memory") == waits
+    assert ("it does not wait for memory here" in page) == (not waits)
