@@ -70,10 +70,9 @@ _SLIDER = {
     },
     "& .MuiFormLabel-root": {"display": "none"},
     "& .MuiTypography-root": {"display": "none"},
-    # the rail starts where its label does, and the thumb is a finger wide without pushing the next control away
-    "padding": "0 8px 0 0",
-    "& .MuiSlider-root": {"padding": "9px 0", "marginLeft": 0},
-    _COARSE: {"& .MuiSlider-root": {"padding": "12px 0"}},
+    # the rail is as long as the line of words and number above it
+    "padding": "0 6px 0 0",
+    "& .MuiSlider-root": {"padding": "10px 0 12px", "margin": 0, "width": "100%"},
 }
 _BOX = {
     "& .MuiInputBase-root": {"fontSize": _SIZE, "fontWeight": 600, "fontVariantNumeric": "tabular-nums"},
@@ -96,11 +95,9 @@ _BOX = {
 
 SELECT = {
     "& .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--edge)"},
-    "& .MuiInputBase-root, & .MuiInputLabel-root": {"fontSize": _SIZE},
     _COARSE: {"& .MuiSelect-select": {"minHeight": "27px !important", "lineHeight": "27px"}},
 }
 _SWITCH = {
-    "& .MuiFormControlLabel-label, & .MuiTypography-root": {"fontSize": _SIZE},
     "& .MuiSwitch-track": {"backgroundColor": "var(--edge)", "opacity": 1},
     _COARSE: {"minHeight": "44px"},
 }
@@ -131,7 +128,7 @@ class NumberControl(pn.viewable.Viewer):
     """A slider over round values and a box for any value in range, both bound to one integer parameter.
 
     A typed value between the round ones becomes a stop of the slider while it is set, so that the thumb tells
-    the truth. A bad entry changes nothing and says why.
+    the truth. A bad entry changes nothing and says why. ``box`` is the width of the box in px.
     """
 
     def __init__(
@@ -142,6 +139,7 @@ class NumberControl(pn.viewable.Viewer):
         meaning: str,
         values: list[int] | None = None,
         lang: str = "en",
+        box: int = 118,
     ) -> None:
         super().__init__()
         self._words = labels("page", lang, "typing")
@@ -157,7 +155,7 @@ class NumberControl(pn.viewable.Viewer):
             show_value=False,
             sx=_SLIDER,
             size="small",
-            margin=(5, 0, 0, 0),
+            margin=0,
             sizing_mode="stretch_width",
         )
         self._box = pmui.TextInput(
@@ -165,7 +163,7 @@ class NumberControl(pn.viewable.Viewer):
             value=units.count(value),
             size="small",
             sx=_BOX,
-            width=118,
+            width=box,
             margin=0,
             align="center",
         )
@@ -182,7 +180,7 @@ class NumberControl(pn.viewable.Viewer):
             pn.Row(text, self._box, sizing_mode="stretch_width", margin=0),
             self._slider,
             sizing_mode="stretch_width",
-            margin=(0, 0, 4, 0),
+            margin=0,
             css_classes=[f"control-{name}"],
         )
         _take_nearest_stop(self._slider)
@@ -318,6 +316,18 @@ _BUTTONS = {
     "&.MuiToggleButtonGroup-root, &.MuiButtonGroup-root": {"flexWrap": "wrap"},
     "& .MuiToggleButtonGroup-root, & .MuiButtonGroup-root": {"flexWrap": "wrap"},
 }
+
+
+def side_by_side(*items: NumberControl) -> pn.Column:
+    """Return four controls in a row, in two rows of two, or one below the other, as the page is wide."""
+    return pn.Column(*items, sizing_mode="stretch_width", margin=(4, 0, 8, 0), stylesheets=[_SIDE_BY_SIDE])
+
+
+_SIDE_BY_SIDE = """
+:host { display: grid !important; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: 0 30px; }
+@media (max-width: 1249px) { :host { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
+@media (max-width: 640px) { :host { grid-template-columns: minmax(0, 1fr); } }
+"""
 
 
 def _labelled(widget, label: str) -> pn.FlexBox:

@@ -241,15 +241,11 @@ class Softmax(Plate):
         for name, values in _ROUND.items():
             symbol, _, meaning = words[f"control_{name}"].partition("|")
             numbers.append(
-                pn.Column(
-                    controls.NumberControl(self.local, name, symbol, meaning, values, self.settings.lang),
-                    width=215,
-                    margin=(0, 18, 0, 0),
-                )
+                controls.NumberControl(self.local, name, symbol, meaning, values, self.settings.lang, box=64)
             )
         patterns = {words[f"pattern_{slug}"]: slug for slug in score_patterns.PATTERNS}
         orders = {words[f"order_{order}"]: order for order in ORDERS}
-        yield pn.FlexBox(*numbers, gap="0 10px", margin=(4, 0, 0, 0))
+        yield controls.side_by_side(*numbers)
         yield pn.FlexBox(
             controls.choice(self.local, "pattern", words["control_pattern"], patterns, width=215),
             controls.options(self.local, "order", words["control_order"], orders, width=340),

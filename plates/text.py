@@ -135,6 +135,11 @@ def formula(general: str, numbers: str, spoken: str, note: str, role: str = "ink
     )
 
 
+def _bare(markup: str) -> str:
+    """Return ``markup`` without its tags, for an attribute."""
+    return html.escape(" ".join(re.sub("<[^>]*>", " ", markup).split()), quote=True)
+
+
 def table(
     columns: list[tuple[str, bool]],
     rows: list[list[str]],
@@ -144,15 +149,13 @@ def table(
 ) -> str:
     """Return an HTML table. ``columns``: (heading, is it a number); cells are HTML; ``total`` is the last row.
 
-    ``chosen``: index of the row that is the reader's own, set in bold.
+    ``chosen``: index of the row that is the reader's own, set in bold. On a phone a row of many columns becomes a
+    card, and in one of few the last cell, if it is words, gets a line of its own.
     """
 
-    wide = len(columns) > _FITS  # a phone shows each row as a card, whose numbers carry the headings
-    noted = not wide and len(columns) > 2 and not columns[-1][1]  # there the last cell gets a line of its own
-    labels = [
-        f' data-label="{html.escape(re.sub("<[^>]*>", "", name), quote=True)}"' if wide and name else ""
-        for name, _ in columns
-    ]
+    wide = len(columns) > _FITS
+    noted = not wide and len(columns) > 2 and not columns[-1][1]
+    labels = [f' data-label="{_bare(name)}"' if wide and name else "" for name, _ in columns]
 
     def line(cells: list[str], tag: str = "td", css: str = "") -> str:
         if len(cells) != len(columns):

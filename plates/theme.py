@@ -81,6 +81,10 @@ def mui_theme(name: str) -> dict:
         },
         "shape": {"borderRadius": 4},
         "components": {
+            # labels of widgets, which no style of the widget itself reaches
+            "MuiFormControlLabel": {"styleOverrides": {"label": {"fontSize": "var(--control-size, 14px)"}}},
+            "MuiOutlinedInput": {"styleOverrides": {"root": {"fontSize": "var(--control-size, 14px)"}}},
+            "MuiMenuItem": {"styleOverrides": {"root": {"fontSize": "var(--control-size, 14px)"}}},
             "MuiAppBar": {
                 "styleOverrides": {
                     "root": {

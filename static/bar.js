@@ -45,11 +45,23 @@ export function render({ model, el }) {
   nav.addEventListener("scroll", fade, { passive: true })
 
   const root = document.documentElement
+  const closeButton = (node) => {
+    const found = node.querySelector('[data-act="close-controls"]')
+    if (found) return found
+    for (const inner of node.querySelectorAll("*")) {
+      const deeper = inner.shadowRoot && closeButton(inner.shadowRoot)
+      if (deeper) return deeper
+    }
+    return null
+  }
   const closer = (event) => event.composedPath().find((node) => node.dataset?.act === "close-controls")
   const sheet = (open) => {
     controls.setAttribute("aria-expanded", root.classList.toggle("controls-open", open))
   }
-  const controls = tool(model.words.controls, () => sheet())
+  const controls = tool(model.words.controls, () => {
+    sheet()
+    if (root.classList.contains("controls-open")) requestAnimationFrame(() => closeButton(document)?.focus())
+  })
   controls.className = "narrow"
   sheet(root.classList.contains("controls-open"))
   const close = () => {

@@ -31,9 +31,9 @@ export function render({ model, el }) {
       if (n !== model.step) model.step = n
     },
   })
+  const meters = h("div", { class: "meters" }, h("div", { class: "meter" }, bytesOut, bytesLabel), h("div", { class: "meter total" }, totalOut, totalLabel))
   root.append(
-    player.node,
-    h("div", { class: "now" }, say, h("div", { class: "meter" }, bytesOut, bytesLabel), h("div", { class: "meter total" }, totalOut, totalLabel)),
+    h("div", { class: "desk" }, player.node, say, meters),
     scene,
     aside,
     strip
@@ -214,11 +214,11 @@ export function render({ model, el }) {
       const hw = clamp(width * 0.31, 250 * unit, 350 * unit)
       const cw = clamp(width * 0.25, 190 * unit, 270 * unit)
       const lane = { left: hw, right: width - cw }
-      const gap = 20 * unit
-      const rowHeight = clamp((430 * unit) / count, 32 * unit, 46 * unit)
-      const side = Math.min(hw - 110 * unit, 190 * unit)
+      const gap = 16 * unit
+      const rowHeight = clamp((430 * unit) / count, 32 * unit, 36 * unit)
+      const side = Math.min(hw - 110 * unit, 168 * unit)
       const size = scale(data, side, 100 * unit)
-      const head = 62 * unit
+      const head = 56 * unit
       const memoryTall = head + 2 * (Math.max(size.square, 20) + 3.1 * line) + line * 0.4
       const lanesTall = head + count * rowHeight + breaks * gap + 14 * unit
       const rows = data.trips.filter((trip) => trip.pass === data.passes.length - 1).length
@@ -249,7 +249,7 @@ export function render({ model, el }) {
       const wideEnough = lane.right - lane.left > Math.max(...data.scale.map(long))
       aside.hidden = wideEnough && room > 4 * line
       if (!aside.hidden) put(aside, data.scale.join(" "))
-      else data.scale.forEach((words, k) => text((lane.left + lane.right) / 2, bottom + room / 2 + line * 1.15 * (k - 0.6), k ? "aside" : "small", words, "middle"))
+      else data.scale.forEach((words, k) => text((lane.left + lane.right) / 2, bottom + Math.min(room / 2, 2.6 * line) + line * 1.15 * (k - 0.6), k ? "aside" : "small", words, "middle"))
       data.chip.lines.forEach((words, k, all) => {
         const up = line * (all.length - 1 - k)
         if (beside) text(width - cw + 16 * unit, height - 20 * unit - up, "small", words)
