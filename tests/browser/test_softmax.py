@@ -65,7 +65,7 @@ def test_opens_on_the_rescale_with_the_models_numbers(watched):
     assert float(watched.value("rescale")) == visit.update.alpha[row]
     assert float(watched.value("error-max")) == run.error_max <= 1e-12
     page = watched.page
-    expect(page.locator(".say")).to_contain_text(f"Row {visit.row + row + 1}: l = ")
+    expect(page.locator(".say")).to_contain_text(f"Row {visit.row + row + 1}: ℓ = ")
     expect(page.locator("h3", has_text=f"Row {visit.row + row + 1}, followed")).to_be_visible()
 
 
