@@ -215,7 +215,9 @@ class Session:
 
     def explain(self, what: str, case: Case, error: Exception) -> str:
         """Turn an exception into a note; a lost context goes on as `ContextLost`."""
-        kind, sentence, details = explain_failure(case, error, self.bench.origin.gpu)
+        kind, sentence, details = explain_failure(
+            case, error, self.bench.origin.gpu, self.bench.properties.get("capability", "")
+        )
         self.sidecar.note(kind, what, case, sentence, **details)
         if isinstance(error, ContextLost):
             raise error
@@ -225,13 +227,15 @@ class Session:
         return f"{kind}: {sentence}"
 
 
-def explain_failure(case: Case, error: Exception, gpu: str) -> tuple[str, str, dict]:
+def explain_failure(case: Case, error: Exception, gpu: str, capability: str = "") -> tuple[str, str, dict]:
     """An exception as (kind of note, sentence, details): a tile that would not launch is "refused", with
-    `resource`, `required` and `limit` in the details; anything else is "failed"."""
+    `resource`, `required` and `limit` in the details; anything else is "failed".
+
+    gpu, capability: name and compute capability of the device ("" for a CPU)."""
     if type(error).__name__ == "OutOfResources":
         # Triton's own exception, told by its name so that this module needs no triton.
         details = {"resource": error.name, "required": error.required, "limit": error.limit}
-        return "refused", refusal(case, **details, gpu=gpu), details
+        return "refused", refusal(case, **details, gpu=gpu, capability=capability), details
     if type(error).__name__ == "OutOfMemoryError":
         return "failed", "the GPU ran out of memory; other programs may hold some of it", {}
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]

@@ -184,7 +184,8 @@ def _case(channel, bench, job, number, total, case, check) -> None:
     except Cancelled:
         raise
     except Exception as error:
-        kind, sentence, details = explain_failure(case, error, bench.device.get("name", "this device"))
+        named, capability = bench.device.get("name", "this device"), bench.device.get("capability", "")
+        kind, sentence, details = explain_failure(case, error, named, capability)
         channel.send(job, "note", case=case.record(), kind=kind, sentence=sentence, **details)
         if isinstance(error, ContextLost):
             sys.exit(70)
