@@ -94,10 +94,12 @@ class RoofChart:
         times: dict[str, Time],
         waits: dict[str, str],
         marks: Iterable[tuple[float, float]] = (),
+        other: str | None = None,
     ) -> None:
         """Draw the roof of ``gpu`` and a point for each model of ``times``; ``waits``: what it waits for, in words.
 
-        ``marks``: (intensity, rate) of what else stands on the chart.
+        ``marks``: (intensity, rate) of what else stands on the chart. ``other``: a second number format, whose roof is
+        drawn dashed.
         """
         words, fig, self._dtype = self._words, self.fig, dtype
         points = [(time.intensity, time.rate) for time in times.values()]
@@ -132,15 +134,25 @@ class RoofChart:
         self._at_ridge.update(x=ridge, y=y0, text=words["ridge"].format(ridge=units.intensity(ridge)))
         for zone in self._zones:
             zone.update(x=ridge, y=y1)
-        self._patch_points(times, waits, peak, float(np.log10(y1 / y0)) / _INNER)
+        pixel = float(np.log10(y1 / y0)) / _INNER
+        higher = other is not None and gpu.rate(other).flops > peak
+        self._patch_points(times, waits, peak * 10 ** (-_LINE * pixel * higher), pixel)
+        self._patch_other(gpu, other, pixel)
 
-    def patch_other(self, gpu: GPU, dtype: str | None) -> None:
+    def _patch_other(self, gpu: GPU, dtype: str | None, pixel: float) -> None:
         """Draw the flat roof of a second number format, dashed, from the slope on; None takes it away."""
         self._other_peak.visible = dtype is not None
         if dtype is None:
             self._other.data = {"x": [], "y": []}
+            self._peak.update(text_baseline="bottom", y_offset=7)
             return
-        end, rate = self.fig.x_range.end, gpu.rate(dtype)
+        end, rate, chosen = self.fig.x_range.end, gpu.rate(dtype), gpu.rate(self._dtype)
+        # names hang under the lower roof, so that its own stands there and the higher one's above
+        higher = rate.flops > chosen.flops
+        for label, above in ((self._other_peak, higher), (self._peak, not higher)):
+            label.update(text_baseline="bottom" if above else "top", y_offset=7 if above else -6)
+        under = float(np.log10(rate.flops)) - (0 if higher else _LINE) * pixel
+        self.below_names = 10 ** (under if higher else min(under, float(np.log10(self.below_names))))
         bends = [min(gpu.ridge(self._dtype), gpu.ridge(dtype)), gpu.ridge(dtype), end]
         self._other.data = {"x": bends, "y": roofline.attainable(gpu, dtype, bends)}
         peak = self._words["peak"].format(peak=units.rate_flops(rate.flops), dtype=rate.dtype)
@@ -155,6 +167,8 @@ class RoofChart:
         top = float(np.log10(peak)) - 24 * pixel
         for k, model in enumerate(reversed(on_roof)):  # rightmost next to the roof: no leader crosses a name
             heights[model] = top - k * _LINE * pixel
+        #: the rate, FLOP/s, of the lowest name under the roof
+        self.below_names = 10 ** min([heights[m] for m in on_roof] + [top])
         slope = [m for m in sorted(times, key=lambda m: times[m].intensity) if m not in on_roof]
         least = -np.inf
         for model in slope:  # only ever upwards: below and to the right the slope itself runs

@@ -21,6 +21,7 @@ from workshop.recordings import nearest, points
 from workshop.recordings.curves import ceilings
 
 ALWAYS = ("standard", "bound")
+NAMES = 50  # times the intensity of a recorded run, where its name has a place
 MORE = tuple(model for model in traffic.MODELS if model not in ALWAYS)
 
 
@@ -276,10 +277,10 @@ class Roofline(Plate):
         self._write(["verdict", "bars"])
         shown = {model: times[model] for model in self._shown()}
         waits = {model: words[f"waits_{time.binding}"] for model, time in shown.items()}
-        marks = [(point.intensity, point.rate) for point in facts["recorded"].values()]
+        marks = [(p.intensity * side, p.rate) for p in facts["recorded"].values() for side in (1, NAMES)]
         other = self._roof_of_marks(facts["recorded"])
         if other:
             marks.append((gpu.ridge(other), gpu.rate(other).flops))
-        self._chart.patch(gpu, self.settings.dtype, shown, waits, marks)
-        self._chart.patch_other(gpu, other)
-        self._points.patch(facts["recorded"])
+        self._chart.patch(gpu, self.settings.dtype, shown, waits, marks, other)
+        apart = bool(other) and gpu.rate(other).flops > gpu.rate(self.settings.dtype).flops
+        self._points.patch(facts["recorded"], self._chart.below_names, apart)

@@ -276,3 +276,20 @@ def test_a_slower_memory_is_a_range_only_where_memory_sets_the_time(dtype, waits
     page = html(open_plate("roofline", f"&dtype={dtype}"))
     assert (times(open_plate("roofline", f"&dtype={dtype}"))["standard"].binding == "memory") == waits
     assert ("it does not wait for memory here" in page) == (not waits)
+
+
+@pytest.mark.parametrize(
+    "query", ["", "&gpu=h200-sxm", "&dtype=fp32", "&dtype=fp8", "&dtype=fp32&gpu=l4&N=512"]
+)
+def test_names_of_recorded_runs_keep_clear_of_one_another_and_of_the_roofs(query):
+    plate = open_plate("roofline", query + "&measured=1").plates["roofline"]
+    chart, shown = plate._chart, plate._points
+    pixel = np.log10(chart.fig.y_range.end / chart.fig.y_range.start) / 410
+    names = [label for label in shown._labels.values() if label.visible]
+    column = sorted(np.log10(label.y) for label in names if label.x == max(one.x for one in names))
+    assert len(column) >= 5
+    assert all(b - a >= 15.9 * pixel for a, b in itertools.pairwise(column))
+    assert np.log10(chart.below_names) - column[-1] >= 13.9 * pixel
+    assert column[0] > np.log10(chart.fig.y_range.start)
+    # room for a name at the right
+    assert chart.fig.x_range.end >= 20 * max(label.x for label in names)
