@@ -118,7 +118,6 @@ class Sparsity(Plate):
             "time": times["mask"].lower / times["dense"].lower,
         }
         corner = mask_picture.corner(mask, s.Br, s.Bc)
-        q0, q1, k0, k1 = corner.tokens(s.Br, s.Bc)
         gathered = block_masks.gather(counts, plain)
         gather_bytes = sum(item.bytes for item in gathered)
         mask_bytes = ledgers["mask"].bytes(s.dtype)
@@ -127,8 +126,8 @@ class Sparsity(Plate):
         facts = {
             "N": units.count(s.N),
             "d": s.d,
-            "Br": s.Br,
-            "Bc": s.Bc,
+            "Br": units.count(s.Br),
+            "Bc": units.count(s.Bc),
             "dtype": s.dtype,
             "pattern": words[f"pattern_{self.local.pattern}"].lower(),
             "visited": units.count(counts.visited),
@@ -139,7 +138,7 @@ class Sparsity(Plate):
             "live_share": units.percent(shares["live"]),
             "wasted": units.percent(counts.wasted),
             "live_keys": units.number(live / s.N),
-            "drawn": self._drawn(words, (q0, q1, k0, k1), isinstance(mask, Gridded), corner.mask.N),
+            **self._drawn(words, corner, s.tile, counts.total, s.N),
             "limit": units.number(limit),
             "gather": units.bytes_(gather_bytes),
             "gather_tiled": units.ratio(gather_bytes / mask_bytes),
@@ -170,11 +169,16 @@ class Sparsity(Plate):
         return facts
 
     @staticmethod
-    def _drawn(words, tokens, gridded: bool, drawn: int) -> str:
-        q0, q1, k0, k1 = (units.count(value) for value in tokens)
-        if gridded:
-            return words["drawn_whole"].format(n=units.count(drawn))
-        return words["drawn_corner"].format(q0=q0, q1=q1, k0=k0, k1=k1)
+    def _drawn(words, corner: mask_picture.Corner, tile: Tile, total: int, N: int) -> dict[str, str]:
+        """What part of the mask is drawn, ``drawn``, and which tiles the key beside the picture counts, ``counted``."""
+        shown = len(corner.rows) * len(corner.tiles)
+        part = (
+            "all" if corner.mask.N == N and shown == total else "corner" if corner.mask.N == N else "scaled"
+        )
+        q0, q1, k0, k1 = (units.count(value) for value in corner.tokens(tile.Br, tile.Bc))
+        said = {"q0": q0, "q1": q1, "k0": k0, "k1": k1, "n": units.count(corner.mask.N), "N": units.count(N)}
+        said |= {"shown": units.count(shown), "total": units.count(total)}
+        return {name: words[f"{name}_{part}"].format(**said) for name in ("drawn", "counted")}
 
     def readouts(self, facts: dict) -> list[text.Readout]:
         _, counts, _, _, _, shares, _, words, _ = facts["_"]
@@ -245,6 +249,7 @@ class Sparsity(Plate):
         picture = drawing(corner, s.Br, s.Bc) | {
             "painted": self.local.pattern == "painted",
             "theme": s.theme,
+            "counted": facts["counted"],
         }
         changes = {"picture": picture}
         if self._view_of_mask.code != self.local.paint:

@@ -208,3 +208,19 @@ def test_each_task_shows_what_it_promises(number):
         assert (grid[0] > 0).all() and (grid[:, 0] > 0).all()
     elif number == 6:
         assert float(readouts(atlas)["mask-time-ratio"]) > 100
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("N", [100, 8192])
+def test_the_key_beside_the_picture_says_which_tiles_it_counts(pattern, N):
+    atlas, plate = plate_of(f"&pattern={pattern}&N={N}&Br=128&Bc=64")
+    picture, total = plate._view_of_mask.picture, int(readouts(atlas)["total-tiles"])
+    shown = sum(picture["counts"])
+    whole = shown == total and picture["q1"] == picture["k1"] == N
+    assert (picture["counted"] == f"Tiles of the whole mask: {total:,}") == whole
+    if not whole:
+        assert re.search(rf"^Tiles in this picture.*: {shown:,}\b", picture["counted"])
+        assert f"{total:,}" in picture["counted"]
+    assert ("A part of the mask" in plate._latest["drawn"]) == (
+        not whole and pattern not in ("blocks", "painted")
+    )
