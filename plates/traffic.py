@@ -203,10 +203,8 @@ class Traffic(Plate):
             "",
             "ink",
             bold=True,
-            text_align="right",
-            x_offset=-12,
             text_baseline="middle",
-            text_font_size="22px",
+            text_font_size="18px",
         )
         figures.hover(
             fig,
@@ -259,13 +257,15 @@ class Traffic(Plate):
         a, b = moved["standard"], moved["bound"]
         self._gap.data = {"x": [problem.N], "y0": [min(a, b)], "y1": [max(a, b)]}
         self._drop.data = {"x": [problem.N], "y0": [low], "y1": [min(a, b)]}
-        # above and left of the upper dot both curves fall away; near the left edge there is no room but on the right
-        right = problem.N < first * 8
-        self._ratio.update(
-            x=problem.N,
-            y=float(max(a, b)),
-            text=facts["bound_ratio"],
-            text_align="left" if right else "right",
-            x_offset=14 if right else -8,
-            y_offset=-26 if right else 16,
-        )
+        # In the gap it measures, on the rule between the two dots. Where that is too short, or another model's dot is in
+        # the way, above and left of the upper dot, where both curves fall away; near the left edge, on its right.
+        pixel = decades / (_HEIGHT - 70)
+        middle = (np.log10(float(a)) + np.log10(float(b))) / 2
+        between = all(abs(np.log10(float(moved[m])) - middle) > 20 * pixel for m in shown)
+        if between:
+            place = {"y": float(10**middle), "text_align": "center", "x_offset": 0, "y_offset": 0}
+        else:
+            right = problem.N < first * 8
+            place = {"y": float(max(a, b)), "text_align": "left" if right else "right"}
+            place |= {"x_offset": 14 if right else -8, "y_offset": -26 if right else 16}
+        self._ratio.update(x=problem.N, text=facts["bound_ratio"], **place)

@@ -47,15 +47,20 @@ const fit = () => {
   spread(ends, h)
   for (const item of items) {
     const { left, width, height } = item
-    const mirrored = 2 * item.anchor - left - width // the same distance on the other side
-    const fits = (x) => x >= 0 && x + width <= w
-    if (!fits(left)) {
-      item.dx = (fits(mirrored) && item.lean !== 0.5 ? mirrored : Math.max(0, Math.min(left, w - width))) - left
-    }
     const top = item.top + item.dy
     item.dy += Math.max(0, Math.min(top, h - height)) - top
-    move(item)
+    const fits = (x) => x >= 0 && x + width <= w
+    if (fits(left)) continue
+    // to the other side of its point, as far from it, where nobody else stands there; or as little as will do
+    const mirrored = 2 * item.anchor - left - width
+    const free = (x) => items.every((other) => other === item || apart(other, x, item.top + item.dy, width, height))
+    item.dx = (fits(mirrored) && free(mirrored) ? mirrored : Math.max(0, Math.min(left, w - width))) - left
   }
+  items.forEach(move)
+}
+const apart = (other, x, y, width, height) => {
+  const left = other.left + other.dx, top = other.top + other.dy
+  return left >= x + width || left + other.width <= x || top >= y + height || top + other.height <= y
 }
 // Apart by a line's height in the order in which they stand, with the least shift, and inside the frame.
 const spread = (ends, h) => {

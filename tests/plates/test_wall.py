@@ -11,6 +11,7 @@ from plates import text
 from plates.settings import Settings
 from plates.trips import picture
 from plates.wall import Wall
+from plates.wall_levels import Scale, levels
 from tests.plates.walk import open_plate
 from workshop import hierarchy, round_trips, traffic
 from workshop.hardware import GPUS
@@ -164,8 +165,19 @@ def test_unknown_bandwidths_are_said_to_be_unknown():
     plate.view()
     html = plate._texts["hierarchy"].object
     unknown = [level for level in hierarchy.levels(GPUS["h100-sxm"]) if level.bandwidth is None]
-    # once in the picture and once in the table
-    assert html.count(text.labels("wall")["rate_unknown"]) == 2 * len(unknown) == 6
+    assert html.count(text.labels("wall")["rate_unknown"]) == len(unknown) == 3
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_sizes_stand_where_the_scale_says(gpu):
+    found = [level for level in hierarchy.levels(GPUS[gpu]) if level.total]
+    page = levels(GPUS[gpu], text.labels("wall"))
+    scale = Scale([size for level in found for size in (level.each, level.total)])
+    marks = [float(left) / 100 for left in re.findall(r'class="all" style="left:([\d.]+)%', page)]
+    sizes = [10 ** (scale.low + mark * (scale.high - scale.low)) for mark in marks]
+    assert sizes == pytest.approx([level.total for level in found], rel=0.01)
+    assert page.count("<u ") == len(scale.decades) * len(hierarchy.levels(GPUS[gpu]))
+    assert all(0 <= mark <= 1 for mark in marks)
 
 
 def test_the_prose_says_it_in_its_corrected_form():
