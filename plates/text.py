@@ -118,7 +118,10 @@ def readouts(items: list[Readout]) -> str:
 
 
 def kind(name: str, explanation: str = "", lang: str = "en") -> str:
-    """Return the small tag that says where a figure's numbers come from: model, compiled, recorded or live."""
+    """Return the small tag that says where a figure's numbers come from.
+
+    ``name``: model, computed, compiled, recorded, live or cited.
+    """
     words = labels("page", lang, "kinds")
     if name not in words or name.startswith("about_"):
         raise ValueError(f"kind: expected one of {[k for k in words if '_' not in k]}, got {name!r}")
