@@ -24,6 +24,7 @@ from workshop.kernels.compile_verdict import occupancy, shared_formula
 from workshop.problem import Problem, Tile
 
 SLUG = "compile"  # of the prose
+_ROOM = 1.25  # of the larger of two amounts: the bar's width, so that the limit stands clear of its end
 _QUIET = 0.1  # s before a spinner appears: an answer from the table needs none
 _log = logging.getLogger(__name__)
 
@@ -189,7 +190,7 @@ class CompilePanel:
     def _limit(self, answer: Answer) -> str:
         """Shared memory against what a block may have, as a bar on one scale."""
         words, need, may = self._words, answer.report.shared_bytes, answer.gpu.smem_block
-        most = max(need, may) * 1.02
+        most = max(need, may) * _ROOM
         past = " past" if need > may else ""
         readout = text.inline_readout
         return (

@@ -71,12 +71,12 @@ class Tiles(Plate):
             "Bc": units.count(s.Bc),
             "gpu": gpu.name,
             "dtype": s.dtype,
-            "needs": units.exact_bytes(needs.total),
-            "needs_kib": units.binary(needs.total),
-            "budget": units.exact_bytes(needs.budget),
-            "budget_kib": units.binary(needs.budget),
-            "excess": units.exact_bytes(needs.spill_bytes),
-            "room": units.exact_bytes(max(0, needs.budget - needs.total)),
+            "needs": tile_bar.amount(needs.total),
+            "needs_bytes": units.exact_bytes(needs.total).replace(" ", "\u00a0"),
+            "budget": tile_bar.amount(needs.budget),
+            "budget_bytes": units.exact_bytes(needs.budget).replace(" ", "\u00a0"),
+            "excess": tile_bar.amount(needs.spill_bytes),
+            "room": tile_bar.amount(max(0, needs.budget - needs.total)),
             "visits": units.count(visits),
             "passes": units.count(ceil_div(s.N, s.Br)),
             "A1_Br": units.count(block_Br),
@@ -84,16 +84,15 @@ class Tiles(Plate):
             "A1_passes": units.count(ceil_div(s.N, block_Bc)),
             "A1_back": units.count(ceil_div(s.N, block_Bc) - 1),
             "A1_note": words["A1_fits" if first.fits else "A1_spills"].format(
-                A1_excess=units.exact_bytes(first.spill_bytes).replace(" ", "\u00a0")
+                A1_excess=tile_bar.amount(first.spill_bytes).replace(" ", "\u00a0")
             ),
             "half_d": units.number(s.d / 2),
             "crossing": "" if cliff.crossing is None else f"Br = {units.count(cliff.crossing)}",
             "lowest": f"Br = {units.count(cliff.lowest)}",
             "wins": cliff.wins,
-            "smem_block": units.exact_bytes(gpu.smem_block),
-            "smem_sm": units.binary(gpu.smem_sm),
-            "smem_block_kib": units.binary(gpu.smem_block),
-            "gap": units.exact_bytes(gpu.smem_sm - gpu.smem_block),
+            "smem_block": tile_bar.amount(gpu.smem_block),
+            "smem_sm": tile_bar.amount(gpu.smem_sm),
+            "gap": tile_bar.amount(gpu.smem_sm - gpu.smem_block),
             "_": (problem, tile, gpu, needs, moved, words),
         }
         for model, value in moved.items():
@@ -130,9 +129,14 @@ class Tiles(Plate):
         _, _, _, needs, moved, words = facts["_"]
         state = "chip" if needs.fits else "over"
         fits = "yes" if needs.fits else "no"
+        exact = "{} <small>({})</small>"
+        label = {
+            name: exact.format(words[f"readout_{name}"], facts[f"{name}_bytes"])
+            for name in ("needs", "budget")
+        }
         return [
-            text.Readout("working-set", needs.total, facts["needs"], words["readout_needs"], state),
-            text.Readout("budget", needs.budget, facts["budget"], words["readout_budget"]),
+            text.Readout("working-set", needs.total, facts["needs"], label["needs"], state),
+            text.Readout("budget", needs.budget, facts["budget"], label["budget"]),
             text.Readout("spill-bytes", needs.spill_bytes, facts["excess"], words["readout_spill"], state),
             text.Readout("tile-fits", fits, words[fits], words["readout_fits"], state),
             text.Readout(
@@ -191,8 +195,8 @@ class Tiles(Plate):
         found = residency.resident_blocks(gpu, s.tile, s.d, s.dtype, stages)
         wants = found.registers + found.spilled
         facts = {
-            "shared": text.inline_readout("kernel-shared", view.shared, units.exact_bytes(view.shared)),
-            "limit": units.exact_bytes(gpu.smem_block),
+            "shared": text.inline_readout("kernel-shared", view.shared, tile_bar.amount(view.shared)),
+            "limit": tile_bar.amount(gpu.smem_block),
             "gpu": gpu.name,
             "wants": text.inline_readout("kernel-registers", wants, units.count(wants)),
             "threads": units.count(found.warps * 32),
@@ -210,7 +214,7 @@ class Tiles(Plate):
             out.append(
                 words["kernel_resident_one" if found.per_sm == 1 else "kernel_resident"].format(**facts)
             )
-        padded = int(kernel_memory.padded_head(s.d))
+        padded = kernel_memory.padded_head(s.d)
         if padded != s.d:
             out.append(words["kernel_padded"].format(padded=padded))
         if view.buffers < stages:
@@ -260,8 +264,8 @@ class Tiles(Plate):
                 [
                     f'<a href="?Br={Br}&amp;Bc={Bc}" style="white-space:nowrap">{html.escape(name)}</a>',
                     f"{units.count(Br)} × {units.count(Bc)}",
-                    units.exact_bytes(needs.total) + over,
-                    units.exact_bytes(sram.kernel_view(s.problem, tile).shared),
+                    tile_bar.amount(needs.total) + over,
+                    tile_bar.amount(sram.kernel_view(s.problem, tile).shared),
                     units.bytes_(moved),
                     f"<small>{html.escape(source)}</small>",
                 ]

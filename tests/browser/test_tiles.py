@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from plates import block_axis, figures
+from plates import block_axis, figures, tile_bar
 from plates.cliff import LEFT, RIGHT
 from workshop import sram, units
 from workshop.problem import Problem, Tile
@@ -41,7 +41,7 @@ def test_a_slider_past_the_budget_spills_at_once(watched):
         page.keyboard.press("ArrowRight")
         needs = sram.working_set(Problem(), Tile(Br=Br))
         watched.wait_value("working-set", needs.total)
-        expect(verdict(page)).to_contain_text(units.exact_bytes(needs.spill_bytes).replace(" ", "\u00a0"))
+        expect(verdict(page)).to_contain_text(tile_bar.amount(needs.spill_bytes).replace(" ", "\u00a0"))
         expect(page.locator("[data-readout=tile-fits]")).to_have_text("no")
         expect(page.locator(".tilebar .over")).to_be_visible()
     expect(verdict(page)).to_contain_text("you have lost everything you came for")

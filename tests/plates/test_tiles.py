@@ -26,6 +26,7 @@ from workshop.hardware import GPUS
 from workshop.kernels import compile_table
 from workshop.kernels.compile_options import Options
 from workshop.problem import LIMITS, Problem, Tile
+from workshop.traffic import ledger
 
 
 def html(atlas) -> str:
@@ -69,9 +70,9 @@ def test_readouts_are_the_models(query):
 @pytest.mark.parametrize(
     ("query", "says", "keeps_quiet"),
     [
-        ("", "<b>Fits</b>, with 118,272 B to spare", "lost everything"),
+        ("", "<b>Fits</b>, with 115.5 KiB to spare", "lost everything"),
         ("&Br=16", "blocks of 16 queries are so low", "lost everything"),
-        ("&Br=320", "<b>Spills</b>: 5,376 B do not fit", "lost everything"),
+        ("&Br=320", "<b>Spills</b>: 5.25 KiB do not fit", "lost everything"),
         ("&Br=1024", "you have lost everything you came for", "<b>Fits</b>"),
     ],
 )
@@ -80,7 +81,25 @@ def test_the_verdict_in_one_sentence(query, says, keeps_quiet):
     page = html(atlas)
     assert says in page and keeps_quiet not in page
     s = atlas.settings
-    assert ("lost everything" in page) == sram.spill_beats_standard(s.problem, s.tile)
+    over = not sram.working_set(s.problem, s.tile).fits
+    lost = sram.spill_ledger(s.problem, s.tile).total > ledger("standard", s.problem, s.tile).total
+    assert ("lost everything" in page) == (over and lost)
+
+
+@pytest.mark.parametrize(
+    "query", ["", "&Br=320", "&Br=1024", "&tile_view=kernel", "&tile_view=kernel&Br=64&Bc=256"]
+)
+def test_bytes_on_the_chip_are_counted_in_one_unit(query):
+    """Bar, parts, readouts, verdicts and the table say KiB; only the two readouts add every digit."""
+    atlas = open_plate("tiles", query)
+    plate = atlas.plates["tiles"]
+    facts = plate.facts()
+    shown = [facts["blocks"][name] for name in ("verdict", "bar", "kernel", "pins")]
+    shown += [item.text for item in plate.readouts(facts)]
+    for part in shown:
+        assert not re.search(r"\d,\d{3}(&nbsp;|\s)B\b", part), part
+    labels = [item.label for item in plate.readouts(facts)]
+    assert sum(bool(re.search(r"\d,\d{3}\sB\b", label)) for label in labels) == 2
 
 
 def test_dragging_past_the_budget_tells_at_once():
@@ -97,7 +116,8 @@ def test_dragging_past_the_budget_tells_at_once():
         over = sram.working_set(s.problem, s.tile).spill_bytes
         assert ("Spills" in verdict) == (over > 0) == ('class="over"' in bar)
         if over:
-            assert f"{over:,}" in verdict and f"{over:,}" in bar
+            said = tile_bar.amount(over)
+            assert said.replace(" ", "\u00a0") in verdict and said.replace(" ", "&nbsp;") in bar
     assert facts is not None
 
 
@@ -123,7 +143,7 @@ def test_the_stacked_bar_sums_to_the_working_set(query):
         at += float(width)
     assert at <= 100
     for name, size in needs.parts().items():
-        assert f"{size:,}" in html_lib.unescape(bar), name
+        assert tile_bar.amount(size).replace(" ", "\u00a0") in html_lib.unescape(bar), name
 
 
 @given(st.integers(1, 10**7), st.integers(1024, 2**20))
@@ -137,7 +157,7 @@ def test_what_exceeds_the_budget_is_told_by_hatch_and_words_too():
     spilled = tile_bar.bars(
         [tile_bar.Bar("t", (tile_bar.Segment("q", "Q", 3000, "w"),), 1024, "b", "{bytes} over")]
     )
-    assert 'class="over"' in spilled and "1,976&nbsp;B over" in spilled
+    assert 'class="over"' in spilled and "1.93&nbsp;KiB over" in spilled
     fits = tile_bar.bars(
         [tile_bar.Bar("t", (tile_bar.Segment("q", "Q", 1024, "w"),), 1024, "b", "{bytes} over")]
     )
@@ -147,7 +167,7 @@ def test_what_exceeds_the_budget_is_told_by_hatch_and_words_too():
 def test_the_kernels_view_is_what_triton_refused():
     """64 x 256 at d = 128 with two stages: Triton asked for 278,528 B and was given 232,448 on an H200 (2026)."""
     page = html(open_plate("tiles", "&Br=64&Bc=256&tile_view=kernel&tile_stages=2"))
-    assert "Refuses to launch" in page and "278,528 B" in page and "232,448 B" in page
+    assert "Refuses to launch" in page and "272 KiB" in page and "227 KiB" in page
     assert "Launches" in html(open_plate("tiles", "&Br=64&Bc=64&tile_view=kernel&tile_stages=2"))
 
 
