@@ -257,8 +257,8 @@ class Traffic(Plate):
         a, b = moved["standard"], moved["bound"]
         self._gap.data = {"x": [problem.N], "y0": [min(a, b)], "y1": [max(a, b)]}
         self._drop.data = {"x": [problem.N], "y0": [low], "y1": [min(a, b)]}
-        # In the gap it measures, on the rule between the two dots. Where that is too short, or another model's dot is in
-        # the way, above and left of the upper dot, where both curves fall away; near the left edge, on its right.
+        # In the gap it measures, on the rule between the two dots. Where that is too short, or another model's dot is
+        # in the way, above and left of the upper dot, where both curves fall away; near the left edge, on its right.
         pixel = decades / (_HEIGHT - 70)
         middle = (np.log10(float(a)) + np.log10(float(b))) / 2
         between = all(abs(np.log10(float(moved[m])) - middle) > 20 * pixel for m in shown)
