@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import param
 
-from plates import controls, text
+from plates import controls, stream, text
 from plates.plate import Plate
 from plates.trips import Trips, picture, share, squares
 from plates.wall_figures import MARKS, Intensity, Sizes
@@ -12,6 +12,7 @@ from plates.wall_levels import levels
 from workshop import hierarchy, round_trips, units
 from workshop.hardware import GPU
 from workshop.problem import Problem
+from workshop.stream import Stream
 
 TUB_LITRES = 150  # a bathtub, for the kitchen
 
@@ -29,8 +30,8 @@ class Wall(Plate):
 
     slug = "wall"
     name = "Wall"
-    uses = frozenset({"N", "d", "H", "B", "dtype", "gpu", "bandwidth", "tflops", "step"})
-    controls = frozenset({"N", "d", "H", "B", "dtype", "gpu"})
+    controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    uses = controls | {"step"}
     scope = "Forward pass, one head unless a layer is named; exact counts of a model."
     minutes = (5, 2)
     local_keys = ("passes",)
@@ -115,9 +116,17 @@ class Wall(Plate):
             "litres_moved": units.number(so_far[-1] / shared.each),
             "tubs": units.number(one_score / shared.each / TUB_LITRES, 2),
             "tub": TUB_LITRES,
+            "Br": units.count(s.Br),
+            "causal": s.causal,
             "_": (problem, gpu, found, so_far, fits, words),
         }
-        facts["description"] = picture(found, problem, gpu, words, self.said)["spoken"]
+        flow = stream.picture(Stream(problem, s.tile), so_far, gpu, words, self.said)
+        facts["picture"] = {**picture(found, problem, gpu, words, self.said), "stream": flow}
+        facts["description"] = words["stream_both"].format(
+            first=facts["picture"]["spoken"], second=flow["spoken"]
+        )
+        facts["stream_blocks"] = units.count(flow["blocks"])
+        facts["spills"] = flow["over"]
         facts["intensity_text"] = "; ".join(
             words["spoken_intensity"].format(
                 step=self.said(p.does),
@@ -208,15 +217,18 @@ class Wall(Plate):
         self._sizes = Sizes(self.themed, words)
         yield self.figure(self._sizes.fig, "roomfigure", "model", description="sizes_text")
 
+    def last_step(self) -> int:
+        return len(self.facts()["picture"]["stream"]["steps"]) - 1
+
     def _on_trip(self, event) -> None:
         if not self._patching:
-            last = len(round_trips.trips(self._found()))
+            last = len(self._trips.data["stream"]["steps"]) - 1
             self.settings.step = None if event.new >= last else max(0, event.new)
 
     def patch(self, facts: dict) -> None:
-        problem, gpu, found, _, fits, words = facts["_"]
-        data = picture(found, problem, gpu, words, self.said)
-        last = len(data["trips"])
+        problem, gpu, found, _, fits, _ = facts["_"]
+        data = facts["picture"]
+        last = len(data["stream"]["steps"]) - 1
         step = last if self.settings.step is None else min(self.settings.step, last)
         self._patching = True
         if self._trips.data != data:
