@@ -13,9 +13,9 @@ class TileView {
 
   // Side by side where both hold their numbers so, else one over the other; a tile of many cells shows none.
   layout(trace, width, unit) {
-    Object.assign(this, { trace, unit, left: 22 * unit, drawn: {} })
+    Object.assign(this, { trace, unit, left: 24 * unit, drawn: {} })
     const [rows, keys] = [Math.min(trace.Br, trace.N), Math.min(trace.Bc, trace.N)]
-    const rest = width - 14 * unit - 2 * (this.left + 2)
+    const rest = width - 10 * unit - 2 * (this.left + 2)
     const most = (width - this.left - 2) / keys
     // What a cell needs for its widest number: a score may need more than a weight, by its minus sign.
     const weight = breadth("0.00", this.pair, 12 * unit) + 4 * unit
@@ -31,7 +31,7 @@ class TileView {
     this.decimals = (beside || alone || [0])[0]
     const cells = (which) => this.left + keys * this.cell[which] + 2
     const stacked = !beside && (alone || width < 440 * unit)
-    const spare = stacked ? 0 : (width - 14 * unit - cells("s") - cells("p")) / 2
+    const spare = stacked ? 0 : (width - 10 * unit - cells("s") - cells("p")) / 2
     this.width = stacked ? { s: width, p: width } : { s: Math.floor(cells("s") + spare), p: Math.floor(cells("p") + spare) }
   }
 
@@ -75,7 +75,7 @@ class TileView {
       const y = top + r * tall
       const here = r === row
       if (here || (r % step === 0 && Math.abs(r - row) >= step))
-        labels.push(text(left - 6 * unit, y + tall / 2 + 4 * unit, String(visit.row + r + 1), here ? "small here" : "small", "end"))
+        labels.push(text(left - 4 * unit, y + tall / 2 + 4 * unit, String(visit.row + r + 1), here ? "small here" : "small", "end"))
       line.forEach((value, c) => {
         const x = left + c * cell
         const place = [x + 0.5, y + 0.5, cell - 1, tall - 1]

@@ -93,6 +93,9 @@ def test_numbers_of_the_softmax_tile_stay_in_their_cells(watched, width, pattern
     watched.page.set_viewport_size({"width": width, "height": 900})
     page = watched.open(f"?plate=softmax&pattern={pattern}&step={step}")
     tile = page.locator(".panel-tile")
-    expect(tile.locator("text.value")).to_have_count(2 * 8 * 8)
+    # hundreds of thousands below zero find no room in a cell of a phone: the map is shaded alone
+    numbers = 0 if pattern == "extreme" and width < 500 else 2 * 8 * 8
+    expect(tile.locator("text.heading")).to_have_count(2)
+    expect(tile.locator("text.value")).to_have_count(numbers)
     assert not tile.evaluate(CELLS)
     assert not tile.evaluate(FAULTS, 11.5)
