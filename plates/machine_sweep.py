@@ -13,7 +13,6 @@ from plates.figures import Themed
 from plates.language import Labels
 from workshop import sram, units
 from workshop.hardware import GPU
-from workshop.problem import Problem
 from workshop.recordings.curves import case_of
 from workshop.recordings.sweep import Sweep
 
@@ -33,8 +32,7 @@ class Expected:
 def expected(found: Sweep, budget: int, gpu: GPU) -> Expected:
     """The model for the shape of a sweep: working set in a budget of KiB, data-sheet rates of ``gpu``."""
     row = found.shape
-    problem = Problem(N=row.N, d=row.d, H=row.heads, B=row.batch, dtype=row.dtype, causal=row.causal)
-    grid = sram.landscape(problem, budget, found.Br, found.Bc, gpu)
+    grid = sram.landscape(row.problem(), budget, found.Br, found.Bc, gpu)
     rate, fits = {}, {}
     for i, Br in enumerate(found.Br):
         for j, Bc in enumerate(found.Bc):

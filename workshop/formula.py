@@ -87,18 +87,6 @@ class Formula:
         gpu = gpu or DEFAULT_GPU
         return self._filled(problem.causal, self.inputs(problem, tile, gpu), self.value(problem, tile, gpu))
 
-    def substituted_spoken(
-        self, problem: Problem, tile: Tile, gpu: GPU | None = None, words: Mapping[str, str] = READING
-    ) -> str:
-        """`substituted` in words."""
-        gpu = gpu or DEFAULT_GPU
-        values = self.inputs(problem, tile, gpu)
-        right = expressions.spoken(
-            self.tree(problem.causal), lambda name: expressions.number_spoken(values[name], words), words
-        )
-        result = self.formatted(self.value(problem, tile, gpu))
-        return words["equals"].format(a=right.rstrip(","), b=result)
-
     def with_values(self, **values: float) -> str:
         """`substituted` for the formulas of one softmax step, which take the step's numbers by name."""
         return self._filled(False, values, self.function(**values))

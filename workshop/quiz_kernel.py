@@ -23,7 +23,7 @@ def _shared(problem: Problem, tile: Tile, gpu: GPU):
         "no_queries": view.shared - view.q,
         "everything": sram.working_set(problem, tile).total,
     }
-    head = int(padded_head(problem.d))
+    head = padded_head(problem.d)
     facts = {
         "registers": units.binary(view.registers),
         "q": units.binary(view.q),

@@ -48,11 +48,6 @@ class Store:
         """Bytes of the named tensors alone."""
         return sum(item.bytes for item in self.items if item.tensor in tensors)
 
-    @property
-    def quadratic(self) -> int:
-        """How many N x N matrices a head are among them."""
-        return sum(item.tensor in ("P", "dP", "dS") for item in self.items)
-
 
 def _kept(model, N, d, heads, size):
     """(tensor, elements, bytes each, why); N may be an array."""

@@ -120,7 +120,7 @@ def test_the_chart_draws_the_errors():
 
 @pytest.mark.parametrize("value", [0.0, 1e-300, 1e-16, 1e-7, 1.0, 1e30, math.inf, math.nan])
 def test_a_mark_stays_in_the_frame(value):
-    found = exactness_chart.place(value, "tiled", {"no_number": "NaN", "infinite": "∞"})
+    found = exactness_chart.place(value, {"no_number": "NaN", "infinite": "∞"})
     assert exactness_chart.LOW < found["x"] < exactness_chart.HIGH and found["t"]
     middle = math.sqrt(exactness_chart.LOW * exactness_chart.HIGH)
     assert found["align"] == ("right" if found["x"] > middle else "left")

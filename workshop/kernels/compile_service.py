@@ -180,7 +180,7 @@ class CompileService:
 
     async def _obtain_or_stand_in(self, options: Options, turn: _Turn, until: float) -> tuple[Found, str]:
         """The build, or after `until` the table's report for the head size that d is padded to."""
-        other = self.table(options.with_(d=int(padded_head(options.d))))
+        other = self.table(options.with_(d=padded_head(options.d)))
         if not isinstance(other, Report):
             return await self._obtain(options, turn)
         if self._cannot_compile():

@@ -123,7 +123,7 @@ def search(report: Report, gpu: GPU) -> Generator[Options, Report | None, tuple[
 
 def shared_formula(o: Options) -> int:
     """Shared memory that the kernel of these options should need, B, d padded to a power of two."""
-    d = int(padded_head(o.d))
+    d = padded_head(o.d)
     return int(kernel_shared_bytes(o.Br, o.Bc, d, DTYPE_BYTES[o.dtype], o.stages, o.target))
 
 
@@ -133,7 +133,7 @@ def expected(report: Report, changed: Options) -> Report:
     Shared memory goes by the formula, scaled by what the compiler asked for in `report`, so that an
     underestimate there is one here.
     """
-    o, d = changed, int(padded_head(changed.d))
+    o, d = changed, padded_head(changed.d)
     shared = -(-report.shared_bytes * shared_formula(changed) // shared_formula(report.options))
     columns = int(tensor_columns(o.Br, o.Bc, d, DTYPE_BYTES[o.dtype], o.target))
     return replace(report, options=changed, shared_bytes=shared, tensor_columns=columns)

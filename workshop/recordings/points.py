@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workshop.problem import Problem, Tile
-from workshop.traffic import ledger
-
 from . import Row
 from .curves import case_of, curves, rate
 from .evidence import Evidence
+from .modelled import modelled_bytes
 
 
 @dataclass(frozen=True)
@@ -46,14 +44,5 @@ def points(found: Evidence, *, N: int, d: int, causal: bool, dtype: str = "bf16"
         if row is None:
             continue
         counted = found.dram(row)
-        out[provider] = Point(row, rate(row), counted or _modelled(row), counted is not None)
+        out[provider] = Point(row, rate(row), counted or modelled_bytes(row), counted is not None)
     return out
-
-
-def _modelled(row: Row) -> float:
-    problem = Problem(N=row.N, d=row.d, H=row.heads, B=row.batch, dtype=row.dtype, causal=row.causal)
-    if row.provider == "standard":
-        one = ledger("standard", problem, Tile(), mask_pass=problem.causal)
-    else:
-        one = ledger("compulsory", problem, Tile())
-    return float(one.bytes(problem.dtype) * problem.heads)
