@@ -11,7 +11,7 @@ import param
 from plates import language, terms, text, typography
 from plates.figures import Themed
 from plates.pause import Pause
-from plates.settings import Settings
+from plates.settings import CUSTOM_GPU, Settings
 from workshop.formula import Formula
 
 _PROSE_AFTER = 60  # ms without a change
@@ -31,8 +31,13 @@ class Plate:
         frozenset()
     )  # settings that the sidebar offers here; empty: all in `uses`
     scope: ClassVar[str] = ""  # e.g. "forward pass, one head, exact counts"
-    minutes: ClassVar[tuple[int, int]] = (0, 0)  # (in a 45-minute class, on the 10-minute path)
+    minutes: ClassVar[tuple[int, int]] = (0, 0)  # (in the 45-minute lesson, in the 10-minute tour)
     local_keys: ClassVar[tuple[str, ...]] = ()  # query keys that the plate's own state puts into the link
+
+    def __init_subclass__(cls, **more) -> None:
+        super().__init_subclass__(**more)
+        if "gpu" in cls.uses:  # the custom GPU is these numbers
+            cls.uses = cls.uses | set(CUSTOM_GPU)
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -43,7 +48,7 @@ class Plate:
         self._latest: dict = {}
         self._settled = False  # the first update of a page comes whole
         self._prose = Pause(self._write_prose, _PROSE_AFTER)
-        self.kicker = ""  # "Plate II of X": the shell knows
+        self.kicker = ""  # HTML, "Plate II of X": the shell knows
 
     # What a subclass says -------------------------------------------------------------------------------
 
@@ -68,6 +73,10 @@ class Plate:
 
     def settle(self, facts: dict) -> None:
         """Patch what may wait, with the prose, until a dragged slider rests: heavy figures, those far down the page."""
+
+    def last_step(self) -> int | None:
+        """Return the last step of the play that ``step`` of the settings stands on, or None without a play."""
+        return None
 
     # What the shell calls -------------------------------------------------------------------------------
 
@@ -111,6 +120,12 @@ class Plate:
             html = typography.finished(self._html(name, self._latest), self.settings.lang)
             if pane.object != html:
                 pane.object = html
+
+    def rehead(self, kicker: str) -> None:
+        """Put ``kicker`` above the claim."""
+        self.kicker = kicker
+        if self._latest:  # else it could not be built
+            self._write(["_head"])
 
     def retheme(self) -> None:
         """Recolour the figures for the theme in the settings."""
@@ -195,20 +210,10 @@ class Plate:
         lead = text.section(self.slug, "", facts, self.settings.lang)
         said = text.sections(self.slug, self.settings.lang).get("scope", self.scope)
         scope = f'<p class="scope">{said}</p>' if said else ""
-        return f'<div class="head"><p class="kicker">{self.kicker}{self._length()}</p>{lead}{scope}</div>'
-
-    def _length(self) -> str:
-        """How long the plate takes in a class, and whether it is on the short path."""
-        full, short = self.minutes
-        if not full:
-            return ""
-        found = text.sections("page", self.settings.lang)
-        words = found["length"].format(minutes=full)
-        if short:
-            words += found["on_path"].format(minutes=short)
-        return f'<span class="length">{words}</span>'
+        return f'<div class="head"><p class="kicker">{self.kicker}</p>{lead}{scope}</div>'
 
 
-def html_pane(html: str) -> pn.pane.HTML:
-    """Return a pane of HTML in the page's own typography."""
-    return pn.pane.HTML(html, stylesheets=[text.static("text.css")], sizing_mode="stretch_width", margin=0)
+def html_pane(html: str, *, stylesheets: Iterable[str] = (), **more) -> pn.pane.HTML:
+    """Return a pane of HTML in the page's own typography; ``stylesheets`` come after it."""
+    sheets = [text.static("text.css"), *stylesheets]
+    return pn.pane.HTML(html, stylesheets=sheets, sizing_mode="stretch_width", margin=0, **more)

@@ -75,6 +75,32 @@ export function render({ model, el }) {
   }
   document.addEventListener("click", onClick)
   document.addEventListener("keydown", onKey)
+  const tours = document.createElement("details")
+  const name = document.createElement("summary")
+  name.textContent = model.words.tours
+  const list = document.createElement("div")
+  list.append(
+    ...model.tours.map((tour) => {
+      const a = document.createElement("a")
+      a.href = tour.href
+      a.textContent = tour.name
+      return a
+    })
+  )
+  tours.append(name, list)
+  tools.append(tours)
+  // a click anywhere, on one of its links too, and Escape close it
+  const away = (event) => {
+    if (!event.composedPath().includes(name)) tours.open = false
+  }
+  const escape = (event) => {
+    if (event.key !== "Escape" || !tours.open) return
+    event.preventDefault()
+    tours.open = false
+    name.focus()
+  }
+  document.addEventListener("click", away)
+  tours.addEventListener("keydown", escape)
   const present = tool(model.words.present, () => {
     model.presenting = !model.presenting
   })
@@ -95,10 +121,10 @@ export function render({ model, el }) {
     setTimeout(() => (copy.textContent = model.words.copy), 2000)
   })
   // The other language: a real link, so that it opens in a tab of its own too. Its address is the view at that moment.
-  const [code, tag, name] = model.words.language.split("|")
+  const [code, tag, spelled] = model.words.language.split("|")
   const language = document.createElement("a")
   language.lang = language.hreflang = tag
-  language.textContent = name
+  language.textContent = spelled
   const aim = () => {
     window.dispatchEvent(new Event("atlas:settle"))
     const query = new URLSearchParams(window.location.search)
@@ -131,6 +157,7 @@ export function render({ model, el }) {
   return () => {
     watch.disconnect()
     document.removeEventListener("click", onClick)
+    document.removeEventListener("click", away)
     document.removeEventListener("keydown", onKey)
   }
 }
