@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Callable
 
 import panel as pn
 import panel_material_ui as pmui
 import param
+from panel.util import edit_readonly
 
 from plates.agreement import Agreement
 from plates.language import labels
-from plates.links import convert
+from plates.links import whole
+from plates.rail import STEP, Rail
 from workshop import units
 
 ROUND = {
@@ -108,27 +109,37 @@ _BUTTON = {
 }
 
 
-def _take_nearest_stop(slider: pmui.DiscreteSlider) -> None:
-    """Make a slider take the nearest stop there is.
+def _lay(slider: pmui.DiscreteSlider, rail: Rail, typed: Callable[[], int]) -> None:
+    """Lay a slider on a rail: the browser sees its places, Python the numbers.
 
-    The browser names a stop by its place. A place counted before a typed number came or went is off by one, and may
-    be past the end. (A subclass would be a type of its own, which the browser does not know.)
+    (A subclass would be a type of its own, which the browser does not know.)
     """
-    read = slider._process_property_change
+    read, write = slider._process_property_change, slider._process_param_change
 
-    def nearest(msg: dict) -> dict:
+    def from_browser(msg: dict) -> dict:
+        found = read({name: value for name, value in msg.items() if name != "value"})
         if "value" in msg:
-            msg = {**msg, "value": min(max(msg["value"], 0), len(slider.labels) - 1)}
-        return read(msg)
+            found["value"] = rail.number(int(msg["value"]), typed(), slider.value)
+        return found
 
-    slider._process_property_change = nearest
+    def to_browser(msg: dict) -> dict:
+        found = write(msg)
+        if "options" in found:
+            found["options"] = [units.count(number) for number in rail.numbers(typed())]
+        if "value" in found:
+            found["value"] = rail.place(msg["value"])
+        return found
+
+    slider._process_property_change, slider._process_param_change = from_browser, to_browser
+    with edit_readonly(slider):
+        slider.step = STEP
 
 
 class NumberControl(pn.viewable.Viewer):
     """A slider over round values and a box for any value in range, both bound to one integer parameter.
 
-    A typed value between the round ones becomes a stop of the slider while it is set, so that the thumb tells
-    the truth. A bad entry changes nothing and says why. ``box`` is the width of the box in px.
+    A typed value between the round ones is a stop of the slider while it is set, so that the thumb tells the truth, and
+    until the thumb that left it rests. A bad entry changes nothing and says why. ``box`` is the width of the box in px.
     """
 
     def __init__(
@@ -145,12 +156,12 @@ class NumberControl(pn.viewable.Viewer):
         self._words = labels("page", lang, "typing")
         self._owner, self._name = owner, name
         low, high = owner.param[name].bounds
-        self._round = [v for v in (values or ROUND[name]) if low <= v <= high]
-        value = getattr(owner, name)
+        self._rail = Rail(sorted({low, high, *(v for v in values or ROUND[name] if low <= v <= high)}))
+        self._typed = value = getattr(owner, name)
         spoken = self._words["named"].format(symbol=symbol, meaning=meaning)
         self._slider = pmui.DiscreteSlider(
             label=spoken,
-            options=self._options(value),
+            options=self._options(),
             value=value,
             show_value=False,
             sx=_SLIDER,
@@ -183,8 +194,10 @@ class NumberControl(pn.viewable.Viewer):
             margin=0,
             css_classes=[f"control-{name}"],
         )
-        _take_nearest_stop(self._slider)
-        self._agreement = Agreement((self._slider, ("value",)), (self._box, ("value", "value_input")))
+        _lay(self._slider, self._rail, lambda: self._typed)
+        self._agreement = Agreement(
+            (self._slider, ("value",)), (self._box, ("value", "value_input")), first=self._forget_typed
+        )
         self._slider.param.watch(self._on_slide, "value")
         self._box.param.watch(self._on_type, "value")
         owner.param.watch(self._on_owner, name)
@@ -192,30 +205,33 @@ class NumberControl(pn.viewable.Viewer):
     def __panel__(self) -> pn.Column:
         return self._view
 
-    def _options(self, value: int) -> dict[str, int]:
-        stops = list(self._round)
-        if value not in stops:
-            insort(stops, value)
-        return {units.count(v): v for v in stops}
+    def _options(self) -> dict[str, int]:
+        return {units.count(v): v for v in sorted({*self._rail.stops, self._typed})}
 
     def _on_slide(self, event: param.parameterized.Event) -> None:
         if event.new is not None and event.new != getattr(self._owner, self._name):
+            if event.new != self._typed and self._typed not in self._rail.stops:
+                self._agreement.open()
             self._agreement.heard()
             setattr(self._owner, self._name, event.new)
+
+    def _forget_typed(self) -> None:
+        """Take a typed number that the thumb has left off the rail. Only while both sides rest: keys count from it."""
+        if self._typed != self._slider.value:
+            self._typed = self._slider.value
+            self._slider.options = self._options()
+        for model, _ in self._slider._models.values():
+            model.data.value = self._rail.place(self._slider.value)
 
     def _on_type(self, event: param.parameterized.Event) -> None:
         now = getattr(self._owner, self._name)
         if event.new == units.count(now):
             return
         self._agreement.heard()
-        value, note = convert(self._owner, self._name, event.new)
-        low, high = self._owner.param[self._name].bounds
-        if value is None:
-            note = self._words["range"].format(low=units.count(low), high=units.count(high))
-        elif note:
-            note = self._words["clamped"].format(
-                low=units.count(low), high=units.count(high), value=units.count(value)
-            )
+        spec = self._owner.param[self._name]
+        value, fault = whole(spec, event.new.strip())
+        low, high = (units.count(bound) for bound in spec.bounds)
+        note = fault and self._words[fault].format(low=low, high=high, value=units.count(value or 0))
         if value is not None and value != now:
             setattr(self._owner, self._name, value)
         self._box.param.update(
@@ -225,14 +241,11 @@ class NumberControl(pn.viewable.Viewer):
         )
 
     def _on_owner(self, event: param.parameterized.Event) -> None:
-        options = self._options(event.new)
-        if self._slider.value != event.new:
-            self._agreement.told()
         with pn.io.hold():
-            if options != self._slider.options:
-                self._slider.param.update(options=options, value=event.new)
-            elif self._slider.value != event.new:
-                self._slider.value = event.new
+            if self._slider.value != event.new:
+                self._agreement.told()
+                self._typed = event.new
+                self._slider.param.update(options=self._options(), value=event.new)
             shown = units.count(event.new)
             if self._box.value != shown or self._box.helper_text:
                 self._box.param.update(value=shown, helper_text="", error_state=False)

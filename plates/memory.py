@@ -44,10 +44,8 @@ class Memory(Plate):
 
     slug = "memory"
     name = "Memory"
-    uses = frozenset(
-        {"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu", "bandwidth", "tflops", "step"}
-    )
     controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    uses = controls | {"step"}
     scope = "Forward and backward pass of one layer; modelled, but for the gradients."
     minutes = (4, 0)
     local_keys = ("boundary", "blocks")
@@ -265,6 +263,9 @@ class Memory(Plate):
     def _on_step(self, event) -> None:
         if not self._patching:
             self.settings.step = max(0, event.new)
+
+    def last_step(self) -> int:
+        return len(self._play()["steps"]) - 1
 
     def _step(self, loop: dict) -> int:
         chosen = self.settings.step

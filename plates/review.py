@@ -58,10 +58,7 @@ class Review(Plate):
 
     slug = "review"
     name = "Review"
-    uses = frozenset(
-        {"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu", "bandwidth", "tflops"}
-    )
-    controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
     scope = "Forward pass unless a question says otherwise; models, except for the results, which are cited."
     minutes = (3, 1)
     local_keys = ("generation", "chip", "term")

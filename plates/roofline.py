@@ -37,8 +37,7 @@ class Roofline(Plate):
 
     slug = "roofline"
     name = "Roofline"
-    controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
-    uses = controls | {"bandwidth", "tflops"}
+    uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
     scope = (
         "Forward pass, one layer, a lower bound of a model on data-sheet rates; nothing here was measured."
     )

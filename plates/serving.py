@@ -33,7 +33,7 @@ class Serving(Plate):
 
     slug = "serving"
     name = "Serving"
-    uses = frozenset({"N", "B", "Br", "Bc", "sram", "dtype", "gpu", "bandwidth", "tflops"})
+    uses = frozenset({"N", "B", "Br", "Bc", "sram", "dtype", "gpu"})
     controls = frozenset({"N", "B", "dtype", "gpu"})
     scope = (
         "Decoding, one new token for each of B conversations of N tokens; a whole model where bytes and times "

@@ -10,7 +10,7 @@ import panel as pn
 
 from plates import text
 from plates.controls import NumberControl, button, choice, switch
-from plates.settings import Settings
+from plates.settings import CUSTOM_GPU, Settings
 from workshop import hardware, presets
 
 GROUPS = {
@@ -124,9 +124,9 @@ class Sidebar:
         self._update()
 
     def _update(self) -> None:
-        names = set(self._shown)
+        names = self._shown - set(CUSTOM_GPU)
         if self._settings.gpu == "custom" and "gpu" in names:
-            names |= {"bandwidth", "tflops"}
+            names |= set(CUSTOM_GPU)
         with pn.io.hold():
             for name, control in self._controls.items():
                 control.visible = name in names

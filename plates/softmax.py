@@ -125,6 +125,9 @@ class Softmax(Plate):
         small, s = self.local, self.settings
         return small.pattern, small.sN, small.sd, small.sBr, small.sBc, s.causal, small.order, s.dtype, s.lang
 
+    def last_step(self) -> int:
+        return len(_play(*self._arguments())[0].steps) - 1
+
     def _step(self, run: Trace) -> int:
         chosen = self.settings.step
         return run.highlight if chosen is None else min(chosen, len(run.steps) - 1)

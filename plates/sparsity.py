@@ -72,10 +72,8 @@ class Sparsity(Plate):
 
     slug = "sparsity"
     name = "Sparsity"
-    uses = frozenset(
-        {"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu", "bandwidth", "tflops", "theme"}
-    )
     controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    uses = controls | {"theme"}
     scope = "Forward pass; tiles and bytes of one head, time of a layer; exact counts of a model, nothing measured."
     minutes = (3, 0)
     local_keys = ("pattern", "window", "tokens", "stride", "density", "paint")

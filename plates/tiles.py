@@ -41,8 +41,7 @@ class Tiles(Plate):
 
     slug = "tiles"
     name = "Tiles"
-    controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
-    uses = controls | {"bandwidth", "tflops"}
+    uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
     scope = "Forward pass, one head, exact counts of a model. The spill too is modelled: a real kernel refuses instead."
     minutes = (5, 2)
     local_keys = ("tile_view", "tile_stages", "tile_colour")
