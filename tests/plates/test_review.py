@@ -257,11 +257,16 @@ def test_every_term_has_a_definition_and_a_plate():
     assert all(len(term.definition) > 20 for term in found.values())
 
 
-@pytest.mark.parametrize("plate", PLATES, ids=[plate.slug for plate in PLATES])
+WITH_TERMS = [plate for plate in PLATES if "terms" in text.sections(plate.slug)]
+
+
+@pytest.mark.parametrize("plate", WITH_TERMS, ids=[plate.slug for plate in WITH_TERMS])
 def test_every_term_of_a_plate_is_in_the_glossary_and_links_to_it(plate):
     section = text.sections(plate.slug)["terms"]
     bold = re.findall(r"\*\*([^*]+)\*\*", section)
-    assert bold, f"{plate.slug}.md has no terms"
+    assert bold, (
+        f"plates/prose/{plate.slug}.md, ## terms: write '**term**: what it means', or leave the section out"
+    )
     missing = [word for word in bold if word.casefold() not in spellings()]
     assert not missing, (
         f"prose/glossary.md lacks {missing}: add a term, or the word to another term's spellings"

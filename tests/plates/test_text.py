@@ -42,10 +42,12 @@ def test_primes_and_infinity_are_no_scripts_and_no_operators():
 @pytest.mark.parametrize("plate", PLATES, ids=lambda p: p.slug)
 def test_every_plate_has_the_parts_that_readers_expect(plate):
     found = text.sections(plate.slug)
-    assert found[""].startswith("# "), "the first line is the claim"
-    for name in ("try", "terms", "sources"):
-        assert found.get(name), f"{plate.slug} has no section {name}"
-    assert len(re.findall(r"^- \[[^\]]+\]\(\?", found["try"], re.M)) >= 3, "tasks set sliders in one click"
+    file = f"plates/prose/{plate.slug}.md"
+    assert found[""].startswith("# "), f"{file}: the first line is the claim, '# A sentence'"
+    assert found.get("try"), f"{file}: write '## try' with the tasks of the plate"
+    assert found.get("sources"), f"{file}: write '## sources' with where its formulas and numbers are from"
+    tasks = re.findall(r"^- \[[^\]]+\]\(\?", found["try"], re.M)
+    assert tasks, f"{file}, ## try: write a task as '- [what it does](?N=512) What to look for.'"
 
 
 @pytest.mark.parametrize("plate", PLATES, ids=lambda p: p.slug)
