@@ -287,7 +287,7 @@ def test_the_cliff_marks_the_first_spill_the_crossing_and_the_reader():
     standard = traffic.ledger("standard", s.problem, s.tile).bytes("bf16")
     assert cliff._lines["standard"][0].data["y"].tolist() == [standard] * 2
     assert cliff._dots["over"].data_source.data["y"] == [sram.spill_ledger(s.problem, s.tile).bytes("bf16")]
-    assert cliff._dots["chip"].data_source.data["y"] == []
+    assert cliff._dots["tiled"].data_source.data["y"] == []
 
 
 def test_axes_stay_while_a_block_slider_moves():
