@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from plates import new
+from plates.plate import Plate
+from workshop.hardware import GPU
 
 ROOT = Path(__file__).parents[2]
 SLUG = "brand_new"
@@ -54,6 +58,23 @@ def test_it_is_as_the_linter_wants_it(tree):
 def test_it_stands_before_the_last_plate(tree):
     done = run(tree, "-c", "from plates.registry import PLATES; print([p.slug for p in PLATES[-2:]])")
     assert done.stdout.strip() == f"['{SLUG}', 'review']", done.stderr
+
+
+def names() -> list[tuple[str, str]]:
+    """Return (module, name) of what the README says answers a question."""
+    table = (
+        (ROOT / "plates" / "README.md").read_text(encoding="utf-8").split("## Which function answers what")[1]
+    )
+    return re.findall(r"`((?:\w+\.)*\w+)\.(\w+)", re.sub(r"`settings\.[^|]*?: ", "", table))
+
+
+@pytest.mark.parametrize(("module", "name"), names())
+def test_the_functions_that_the_readme_names_are_there(module, name):
+    if module in ("self", "GPU"):
+        owner = {"self": Plate, "GPU": GPU}[module]
+    else:
+        owner = importlib.import_module(f"workshop.{module}")
+    assert hasattr(owner, name)
 
 
 @pytest.mark.parametrize("slug", ["", "Intensity", "two words", "2d", "class", "wall", "../x"])
