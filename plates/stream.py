@@ -73,7 +73,7 @@ def picture(
 
     def lane(line: Line) -> dict:
         return {
-            "name": said(line.tensor),
+            "name": words["excess"] if line.tensor == SPILLED else said(line.tensor),
             "tensor": line.tensor,
             "write": line.direction == "write",
             "bytes": line.elements * size,

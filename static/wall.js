@@ -139,7 +139,7 @@ export function render({ model, el }) {
       const hw = clamp(width * 0.37, 160 * unit, 350 * unit)
       const cw = clamp(width * 0.3, 146 * unit, 270 * unit)
       const gap = 12 * unit
-      const rowHeight = clamp((430 * unit) / count, 26 * unit, (common.css ? 28 : 33) * unit)
+      const rowHeight = clamp((430 * unit) / count, 26 * unit, (common.css ? 29 : 33) * unit)
       const strips = 62 * unit
       const size = areas(data, Math.min(hw - strips - 2 * pad, 168 * unit), 90 * unit)
       const memoryTall = head + 2 * (Math.max(size.square, 20) + 3.1 * line) + line * 0.4
