@@ -182,7 +182,7 @@ class Memory(Plate):
                 )
                 for k, ledger in ledgers.items()
             ),
-            "check": report_table(report, words),
+            "gradients": report_table(report, words),
             "figure2": figure_2(words),
             "papermemory": memory_table(words),
         }
@@ -251,7 +251,7 @@ class Memory(Plate):
         self._loop.param.watch(self._on_step, "step")
         yield self.figure(self._loop, "loopfigure", "computed", description="loop_text")
         yield self.prose("check")
-        yield self.block("check")
+        yield self.block("gradients")
         yield self.prose("ledger")
         yield self.block("passes")
         yield self.block("ledgers")

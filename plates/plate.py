@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 import panel as pn
 import param
 
-from plates import language, terms, text, typography
+from plates import language, links, terms, text, typography
 from plates.figures import Themed
+from plates.later import Later
 from plates.pause import Pause
-from plates.settings import CUSTOM_GPU, Settings
+from plates.settings import CUSTOM_GPU, SHARED, Settings
 from workshop.formula import Formula
 
 _PROSE_AFTER = 60  # ms without a change
+# What a browser is sent at once is what fills a screen. Sending a view costs the server more than making it, and until
+# all that is sent at once is ready it answers no reader.
+_FIRST, _PART = 6, 4  # views
 
 
 class Plate:
@@ -89,7 +94,11 @@ class Plate:
             readouts.css_classes = ["main-readouts"]
             items: list = [self._pane("_head"), readouts, *self.body()]
             items += [self.prose(name) for name in ("try", "more", "terms", "sources") if name in found]
-            self._view = pn.Column(*items, sizing_mode="stretch_width", css_classes=["plate"], margin=0)
+            self._view = pn.Column(
+                *items[:_FIRST], sizing_mode="stretch_width", css_classes=["plate"], margin=0
+            )
+            parts = [items[k : k + _PART] for k in range(_FIRST, len(items), _PART)]
+            Later([partial(list, part) for part in parts], view=self._view)
             self.update()
         return self._view
 
@@ -140,6 +149,8 @@ class Plate:
     # Helpers for subclasses -----------------------------------------------------------------------------
 
     def _pane(self, name: str) -> pn.pane.HTML:
+        if name in self._texts:  # the first pane would stay empty
+            raise ValueError(f"{self.slug}: two texts are named {name!r}")
         pane = html_pane("")
         self._texts[name] = pane
         return pane
@@ -185,10 +196,27 @@ class Plate:
             return f'<div class="figcaption">{body} {tag}<span class="sr-only"> {spoken}</span></div>'
         if name in facts.get("blocks", {}):
             return facts["blocks"][name]
+        if name == "try":
+            source = text.answered(self.words(name), self._facts_at)
+            return (
+                f'<section class="prose prose-try">{text.tasks(source, facts, self.settings.lang)}</section>'
+            )
         body = text.section(self.slug, name, facts, self.settings.lang)
         if name == "terms":
             body = terms.linked(body, self.settings.lang)
         return f'<section class="prose prose-{name}">{body}</section>'
+
+    def _facts_at(self, link: str) -> dict:
+        """Return the facts of this plate in the state to which ``link`` leads from here."""
+        there = type(self)(Settings(**_values(self.settings)))
+        owners = dict.fromkeys((*SHARED, *CUSTOM_GPU), there.settings)
+        if there.local is not None:
+            there.local.param.update(**_values(self.local))
+            owners |= dict.fromkeys(self.local_keys, there.local)
+        values, _ = links.read(link, owners, [self.slug])
+        for name in values.keys() - {"plate"}:
+            owners[name].param.update(**{name: values[name]})
+        return there.facts()
 
     def formula(self, record: Formula, role: str) -> str:
         """Return the block of one formula: the law, the reader's numbers in it, how it is read, what it says."""
@@ -211,6 +239,10 @@ class Plate:
         said = text.sections(self.slug, self.settings.lang).get("scope", self.scope)
         scope = f'<p class="scope">{said}</p>' if said else ""
         return f'<div class="head"><p class="kicker">{self.kicker}</p>{lead}{scope}</div>'
+
+
+def _values(owner: param.Parameterized) -> dict:
+    return {name: value for name, value in owner.param.values().items() if name != "name"}
 
 
 def html_pane(html: str, *, stylesheets: Iterable[str] = (), **more) -> pn.pane.HTML:
