@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -71,13 +72,33 @@ def fill(source: str, facts: dict) -> str:
     return _template(source).render(facts)
 
 
+# A task and, quoted under it, its answer.
+_ANSWERED = re.compile(r"^(- \[[^\]]*\]\((\?[^)\s]*)\).*\n)((?: +> .*(?:\n|$))+)", re.M)
+_QUOTED = re.compile(r"\s*<blockquote>\s*<p>(.*?)</p>\s*</blockquote>", re.S)
+
+
+def answered(source: str, facts_at: Callable[[str], dict]) -> str:
+    """Fill the answers of tasks with ``facts_at(link)``: an answer speaks of the state to which its task leads."""
+
+    def filled(task: re.Match) -> str:
+        return task[1] + (fill(task[3].rstrip("\n"), facts_at(task[2])) + "\n" if "{" in task[3] else task[3])
+
+    return _ANSWERED.sub(filled, source)
+
+
+def tasks(source: str, facts: dict, lang: str) -> str:
+    """Return the tasks of a plate as HTML: a link, what to do there, and a folded answer."""
+    answer = labels("page", lang, "tasks")["answer"]
+    body = _TASK.sub(r"<li>\1<div>\2</div></li>", markdown(fill(source, facts)))
+    return _QUOTED.sub(rf"<details><summary>{answer}</summary><p>\1</p></details>", body)
+
+
 def section(slug: str, name: str, facts: dict, lang: str = "en") -> str:
     """Return section ``name`` of a plate's prose as HTML. A missing section raises KeyError with its file."""
     found = sections(slug, lang)
     if name not in found:
         raise KeyError(f"plates/prose/{slug}.md has no section '## {name}', only {sorted(found)}")
-    body = markdown(fill(found[name], facts))
-    return _TASK.sub(r"<li>\1<span>\2</span></li>", body) if name == "try" else body
+    return markdown(fill(found[name], facts))
 
 
 @dataclass(frozen=True)

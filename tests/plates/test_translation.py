@@ -21,7 +21,7 @@ FILES = sorted(path.stem for path in language.PROSE.glob("*.md"))
 MORE = {"name", "scope", "sentences"}
 # sections of code, names and numbers, in which there is little to translate
 FEW_WORDS = {"title", "language", "control_gpu", "control_sram"}
-LABELS = ("words", "lab_words", "kinds", "ledger", "typing", "cells", "links")
+LABELS = ("words", "lab_words", "kinds", "tasks", "ledger", "typing", "cells", "links")
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _environment = jinja2.Environment()
 
