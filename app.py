@@ -7,6 +7,7 @@ import panel as pn
 from plates import figures, text
 from plates.registry import PLATES
 from plates.shell import Atlas
+from plates.turns import take_turns
 
 pn.extension(notifications=True)
 
@@ -21,6 +22,7 @@ def query() -> str:
     return urlencode(pairs)
 
 
+take_turns(pn.state.curdoc)
 atlas = Atlas(PLATES, query())
 pn.config.disconnect_notification = text.sections("page", atlas.settings.lang)["lost"]
 pn.state.curdoc.theme = figures.THEME

@@ -234,6 +234,12 @@ class Plate:
         """Return a pane for ``facts["blocks"][name]``: HTML that the plate makes itself (formulas, tables)."""
         return self._pane(name)
 
+    def styled(self, name: str, css: str) -> pn.pane.HTML:
+        """Return `block` with the stylesheet ``static/<css>`` beside the page's own."""
+        pane = self.block(name)
+        pane.stylesheets = [*pane.stylesheets, text.static(css)]
+        return pane
+
     def _head(self, facts: dict) -> str:
         lead = text.section(self.slug, "", facts, self.settings.lang)
         said = text.sections(self.slug, self.settings.lang).get("scope", self.scope)
