@@ -7,7 +7,7 @@ import html
 import panel as pn
 import param
 
-from plates import controls, glossary, predict_cards, quiz_questions, text
+from plates import controls, glossary, ladder, predict_cards, quiz_questions, text
 from plates.plate import Plate
 from plates.published import tables
 from plates.quiz import Predict, Quiz
@@ -107,6 +107,7 @@ class Review(Plate):
         }
         facts["description"] = text.fill(text.sections(self.slug, s.lang)["said"], facts)
         facts["blocks"] = {
+            "ladder": ladder.html(problem, tile, s.gpu_record, "bound", s.lang),
             "verdict": self._verdict(facts, found),
             "versions": self._generations(problem, tile, words),
             "rates": self._rates(problem, tile, words),
@@ -203,6 +204,7 @@ class Review(Plate):
             words={**words, "see": words["term_see"]},
             **wide,
         )
+        yield self.styled("ladder", "ladder.css")
         yield self.prose("predict")
         yield self._cards
         yield self.prose("quiz")

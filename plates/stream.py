@@ -37,6 +37,9 @@ def picture(
     values = text.unbroken(
         {
             "blocks": units.count(found.blocks),
+            "passes": words["pass_one" if found.blocks == 1 else "passes"].format(
+                n=units.count(found.blocks)
+            ),
             "total": units.bytes_(total),
             "standard": units.bytes_(standard),
             "ratio": units.ratio(max(total, standard) / min(total, standard)),
@@ -67,6 +70,7 @@ def picture(
 
     def ending() -> str:
         end = words["stream_worse" if total > standard else "stream_better"].format(**values)
+        end = end[0].upper() + end[1:]
         if not found.excess:
             return end
         return words["stream_both"].format(first=end, second=words["stream_spills"].format(**values))
@@ -94,6 +98,7 @@ def picture(
         "total": total,
         "total_text": values["total"],
         "blocks": found.blocks,
+        "passes": values["passes"],
         "marks": [int(end) * size for end in found.ends] if found.blocks <= MOST_MARKS else [],
         "steps": [step(k) for k in range(len(crossed))],
         "lines": [lane(line) for line in order],

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import param
 
-from plates import controls, landscape, loop_orders, text, tile_bar
+from plates import controls, ladder, landscape, loop_orders, text, tile_bar
 from plates.cliff import Cliff
 from plates.compile_panel import CompilePanel
 from plates.landscape import Landscape
@@ -108,6 +108,7 @@ class Tiles(Plate):
             "verdict": self._sentence(facts["verdict"], needs.fits),
             "bar": tile_bar.bars(self._kernel_bars() if kernel else self._teaching_bars()),
             "kernel": self._kernel_verdict() if kernel else "",
+            "ladder": ladder.html(problem, tile, gpu, "tiled", s.lang),
             "formulas": self._formulas(),
             "orders": self._orders(facts, words),
             "pins": self._pins_table(words),
@@ -121,8 +122,12 @@ class Tiles(Plate):
     @staticmethod
     def _verdict(facts: dict, needs, moved: dict, words: dict) -> str:
         ends = "better" if moved["spill"] <= moved["standard"] else "worse"
-        cost = text.inline_readout("traffic-with-spill", moved["spill"], facts["spill"])
-        return words[f"{'fits' if needs.fits else 'spills'}_{ends}"].format(**text.unbroken(facts), cost=cost)
+        said = text.unbroken(facts)
+        # where it spills, the number leads the readouts above
+        cost = said["spill"]
+        if needs.fits:
+            cost = text.inline_readout("traffic-with-spill", moved["spill"], cost)
+        return words[f"{'fits' if needs.fits else 'spills'}_{ends}"].format(**said, cost=cost)
 
     def readouts(self, facts: dict) -> list[text.Readout]:
         _, _, _, needs, moved, words = facts["_"]
@@ -133,7 +138,15 @@ class Tiles(Plate):
             name: exact.format(words[f"readout_{name}"], facts[f"{name}_bytes"])
             for name in ("needs", "budget")
         }
+        truth = text.Readout(
+            "traffic-with-spill",
+            moved["spill"],
+            facts["spill"],
+            words["readout_with_spill"].format(**text.unbroken(facts)),
+            "over",
+        )
         return [
+            *([] if needs.fits else [truth]),
             text.Readout("working-set", needs.total, facts["needs"], label["needs"], state),
             text.Readout("budget", needs.budget, facts["budget"], label["budget"]),
             text.Readout("spill-bytes", needs.spill_bytes, facts["excess"], words["readout_spill"], state),
@@ -287,9 +300,7 @@ class Tiles(Plate):
         yield self.prose("order")
 
     def _styled(self, name: str):
-        pane = self.block(name)
-        pane.stylesheets = [*pane.stylesheets, text.static("tiles.css")]
-        return pane
+        return self.styled(name, "tiles.css")
 
     def _working_set(self, words: dict):
         yield self._styled("verdict")
@@ -305,6 +316,7 @@ class Tiles(Plate):
         yield self._stages
         yield self.figure(self._styled("bar"), "barfigure", "model", description="bar_text")
         yield self._styled("kernel")
+        yield self.styled("ladder", "ladder.css")
 
     def _cost(self, words: dict):
         yield self.prose("why")
@@ -334,7 +346,7 @@ class Tiles(Plate):
         self._stages.visible = self.local.tile_view == "kernel"
         self._cliff.patch(problem, tile)
         facts["blocks"]["key"] = self._texts["key"].object  # the map's, which waits with it
-        self._write(["verdict", "bar", "kernel"])
+        self._write(["verdict", "bar", "kernel", "ladder"])
 
     def settle(self, facts: dict) -> None:
         problem, tile, gpu, _, _, words = facts["_"]

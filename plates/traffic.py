@@ -6,7 +6,7 @@ import numpy as np
 import param
 from bokeh.models import ColumnDataSource
 
-from plates import controls, figures, text
+from plates import controls, figures, ladder, text
 from plates.plate import Plate
 from plates.roles import MODEL as ROLE
 from workshop import break_even, formulas, traffic, units
@@ -43,7 +43,7 @@ class Traffic(Plate):
 
     slug = "traffic"
     name = "Traffic"
-    uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    uses = frozenset({"N", "d", "H", "B", "Br", "sram", "dtype", "causal", "gpu"})
     scope = "Forward pass, one head, exact element counts of a model; nothing here was measured."
     minutes = (5, 2)
     local_keys = ("models",)
@@ -71,7 +71,6 @@ class Traffic(Plate):
             "heads": units.count(problem.heads),
             "dtype": s.dtype,
             "Br": units.count(s.Br),
-            "Bc": units.count(s.Bc),
             "causal": s.causal,
             "M": units.count(tile.M(problem)),
             "M_kib": units.binary(tile.M_bytes),
@@ -91,6 +90,7 @@ class Traffic(Plate):
             facts[f"{model}_ratio"] = units.ratio(ratio[model])
         facts["description"] = words["spoken"].format(**facts)
         facts["blocks"] = {
+            "ladder": ladder.html(problem, tile, gpu, "bound", s.lang),
             "formulas": self._formulas(),
             "answers": self._answers(totals, moved, ratio),
             "ledgers": self._ledgers(ledgers, problem),
@@ -219,6 +219,7 @@ class Traffic(Plate):
         )
         yield more
         yield self.figure(fig, "figure", "model", description="description")
+        yield self.styled("ladder", "ladder.css")
         yield self.block("formulas")
         yield self.prose("why")
         yield self.block("answers")

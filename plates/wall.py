@@ -125,7 +125,7 @@ class Wall(Plate):
         facts["description"] = words["stream_both"].format(
             first=facts["picture"]["spoken"], second=flow["spoken"]
         )
-        facts["stream_blocks"] = units.count(flow["blocks"])
+        facts["stream_passes"] = flow["passes"]
         facts["spills"] = flow["over"]
         facts["intensity_text"] = "; ".join(
             words["spoken_intensity"].format(
@@ -209,9 +209,7 @@ class Wall(Plate):
         yield self.figure(self._intensity.fig, "intensityfigure", "model", description="intensity_text")
         yield self.block("intensity")
         yield self.prose("places")
-        places = self.block("hierarchy")
-        places.stylesheets = [*places.stylesheets, text.static("wall_levels.css")]
-        yield places
+        yield self.styled("hierarchy", "wall_levels.css")
         yield self.prose("kitchen")
         yield self.prose("room")
         self._sizes = Sizes(self.themed, words)

@@ -65,8 +65,8 @@ class Flow {
     drawn.held.forEach(({ node, stages }) => node.setAttribute("class", `held ${stages.includes(stage) ? "current" : ""}`))
     drawn.cells.forEach((cell, k) => cell.setAttribute("class", k === 0 && stage ? "cell lit" : "cell"))
     const count = (value) => value.toLocaleString("en")
-    const pass = over || whole ? this.words.stream_over : this.words.stream_pass
-    put(drawn.pass, n === 0 ? "" : pass.replace("{i}", count(Math.min(blocks, done + 1))).replace("{blocks}", count(blocks)))
+    const running = this.words.stream_pass.replace("{i}", count(Math.min(blocks, done + 1))).replace("{blocks}", count(blocks))
+    put(drawn.pass, n === 0 ? "" : over || whole ? data.passes : running)
     drawn.moved?.setAttribute("width", (drawn.long * at.bytes) / data.total)
   }
 

@@ -87,6 +87,12 @@ def test_a_tile_that_loses_says_so_and_a_spill_is_named():
     assert "moves 2.00× as much" in opened("")[1]["steps"][-1]["say"].replace("\u00a0", " ")
 
 
+def test_one_pass_is_not_several():
+    drawn = opened("&N=64")[1]
+    told = str(drawn).replace("\\xa0", " ")
+    assert "One pass over K and V" in told and "1 passes" not in told
+
+
 def test_a_step_more_is_reached_by_a_link_and_given_back_by_the_browser():
     plate, drawn = opened("&Br=32&step=8")
     assert plate._trips.step == 8 and len(drawn["steps"]) == 10

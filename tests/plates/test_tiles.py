@@ -68,6 +68,19 @@ def test_readouts_are_the_models(query):
 
 
 @pytest.mark.parametrize(
+    "query", ["", "&Br=16", "&Br=320", "&Br=512", "&Br=1024&causal=1", "&sram=8&dtype=fp32"]
+)
+def test_no_number_leads_that_the_spill_makes_untrue(query):
+    """Of a tile that spills, the first readout is what it moves with the spill; a name stands once."""
+    atlas = open_plate("tiles", query)
+    plate, s = atlas.plates["tiles"], atlas.settings
+    strip = [item.name for item in plate.readouts(plate.facts())]
+    spills = not sram.working_set(s.problem, s.tile).fits
+    assert (strip[0] == "traffic-with-spill") == spills == ("traffic-with-spill" in strip)
+    assert html(atlas).count('data-readout="traffic-with-spill"') == 1
+
+
+@pytest.mark.parametrize(
     ("query", "says", "keeps_quiet"),
     [
         ("", "<b>Fits</b>, with 115.5 KiB to spare", "lost everything"),
