@@ -64,7 +64,13 @@ class Machine(Plate):
         s = self.settings
         tiled = traffic.ledger("tiled", s.problem, s.tile).reads * s.problem.element_bytes * s.problem.heads
         out = [
-            text.Readout("bytes-tiled", tiled, units.bytes_(tiled), words["readout_tiled"], MODEL["tiled"])
+            text.Readout(
+                "bytes-tiled",
+                tiled,
+                units.bytes_(tiled),
+                words["readout_tiled"].format(N=units.count(s.N)),
+                MODEL["tiled"],
+            )
         ]
         if seen is None:
             return out
@@ -72,7 +78,9 @@ class Machine(Plate):
             for name, role in (("L1", "chip"), ("DRAM", "hbm")):
                 level = seen.case.level(name)
                 label = words[f"readout_{name}"].format(
-                    model=words.said(level.model), counted=units.bytes_(level.counted)
+                    model=words.said(level.model),
+                    counted=units.bytes_(level.counted),
+                    N=units.count(seen.case.row.N),
                 )
                 off = machine_bytes.share(level.residual)
                 out.append(text.Readout(f"residual-{name.lower()}", abs(level.residual), off, label, role))

@@ -37,7 +37,7 @@ class Roofline(Plate):
 
     slug = "roofline"
     name = "Roofline"
-    uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    uses = frozenset({"N", "d", "H", "B", "Br", "sram", "dtype", "causal", "gpu"})
     scope = (
         "Forward pass, one layer, a lower bound of a model on data-sheet rates; nothing here was measured."
     )

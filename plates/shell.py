@@ -228,9 +228,9 @@ class Atlas:
             keys = ", ".join(dict.fromkeys(note.key for note in rest))
             more = text.labels("page", self.settings.lang, "links")["more"].format(count=len(rest), keys=keys)
             items += (
-                f'<details class="note"><summary>{pn.util.escape(more)}</summary>'
+                f'<div class="note"><details><summary>{pn.util.escape(more)}</summary>'
                 + "".join(f"<div>{pn.util.escape(note)}</div>" for note in rest)
-                + "</details>"
+                + "</details></div>"
             )
         html = f'<div role="status">{items}</div>' if notes else ""
         if self._notes.object != html:
@@ -330,7 +330,10 @@ class Atlas:
             self._stale[slug] = False
             self._update(plate)
         self.bar.current = slug
-        self.sidebar.show(plate.controls or plate.uses)
+        own = {"model"} & set(plate.local_keys)  # which a preset sets as well
+        waits = text.markdown(text.sections(slug, self.settings.lang).get("tile_acts", "")).strip()
+        waits = waits.removeprefix("<p>").removesuffix("</p>")
+        self.sidebar.show((plate.controls or plate.uses) | own, waits)
         self._guide()
         self._stage.objects = [view]
 

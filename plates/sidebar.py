@@ -93,7 +93,7 @@ class Sidebar:
             "",
             margin=(10, 0, 0, 0),
             stylesheets=[
-                ":host{font:var(--control-size,14px)/1.4 var(--sans);color:var(--muted)}"
+                ":host{display:var(--others,block);font:var(--control-size,14px)/1.4 var(--sans);color:var(--muted)}"
                 "h2{font:600 var(--control-size,14px)/1.2 var(--serif);margin:4px 0}"
                 "@media(pointer:coarse){li a{display:block;padding:10px 0}}"
                 "ul{list-style:none;padding:0;margin:0}li{margin:5px 0}a{color:var(--ink);text-underline-offset:3px}"

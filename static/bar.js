@@ -21,7 +21,9 @@ export function render({ model, el }) {
       ...model.plates.map(({ slug, name, numeral }) => {
         const a = document.createElement("a")
         a.href = "?plate=" + slug
-        a.innerHTML = `<i aria-hidden="true">${numeral}</i>${name}`
+        a.setAttribute("aria-label", name)
+        a.title = name
+        a.innerHTML = `<i aria-hidden="true">${numeral}</i><span>${name}</span>`
         if (slug === model.current) a.setAttribute("aria-current", "page")
         return a
       })
@@ -131,6 +133,7 @@ export function render({ model, el }) {
     query.set("lang", code)
     language.href = window.location.pathname + "?" + query
   }
+  for (const node of [copy, language]) node.classList.add("rest")
   aim()
   for (const event of ["pointerenter", "pointerdown", "focus", "click"]) language.addEventListener(event, aim)
   tools.append(language)

@@ -135,11 +135,11 @@ def test_what_a_task_says_is_one_piece_beside_its_link(plate, lang):
     from plates.shell import Atlas
 
     atlas = Atlas(PLATES, f"?plate={plate.slug}&lang={lang}")
-    body = text.section(plate.slug, "try", atlas.plates[plate.slug].facts(), lang)
+    body = atlas.plates[plate.slug]._texts["try"].object
     items = re.findall(r"<li>(.*?)</li>", body, re.S)
     assert items
     for item in items:
-        assert re.fullmatch(r"<a [^>]*>[^<]*(?:<(?!/a)[^>]*>[^<]*)*</a><span>.*</span>", item, re.S), item
+        assert re.fullmatch(r"<a [^>]*>[^<]*(?:<(?!/a)[^>]*>[^<]*)*</a><div>.*</div>", item, re.S), item
 
 
 def test_a_formula_may_break_before_a_sign_of_its_row_and_nowhere_else():
