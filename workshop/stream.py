@@ -17,7 +17,7 @@ from workshop.ledger import Ledger
 from workshop.masks import ceil_div
 from workshop.problem import Problem, Tile
 
-STAGES = ("before", "load", "stream", "leave", "done")
+STAGES = ("start", "load", "stream", "leave", "done")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Stream:
     def at(self, elements: int) -> Place:
         """Where the loop stands when so many elements have crossed."""
         if elements <= 0:
-            return Place(0, "before", 0.0)
+            return Place(0, "start", 0.0)
         done = int(np.searchsorted(self.ends, elements, side="right"))
         if done >= self.blocks:
             return Place(self.blocks, "done", float(self.blocks))

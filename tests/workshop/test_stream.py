@@ -60,7 +60,7 @@ def test_the_stages_of_one_block_by_hand():
     # N = 4, d = 8, Br = 2: Q block 16 elements, K and V 2 * 32, O block 16, twice
     found = made(4, 8, 2, 2, 228, False)
     assert found.ends.tolist() == [96, 192]
-    stages = {0: "before", 16: "load", 17: "stream", 80: "stream", 81: "leave", 96: "load", 192: "done"}
+    stages = {0: "start", 16: "load", 17: "stream", 80: "stream", 81: "leave", 96: "load", 192: "done"}
     for elements, stage in stages.items():
         place = found.at(elements)
         if elements == 96:  # nothing of the second block has come in yet
