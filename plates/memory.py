@@ -7,6 +7,7 @@ from functools import lru_cache
 import param
 
 from plates import controls, text
+from plates.agreement import Agreement
 from plates.language import Labels
 from plates.loop import Loop, listing, opening, play
 from plates.memory_figures import Multiples
@@ -248,6 +249,7 @@ class Memory(Plate):
             {words["shape"].format(Br=Br, Bc=Bc): slug for slug, (Br, Bc) in _SHAPES.items()},
         )
         self._loop = Loop(words={**words, "code": listing()}, sizing_mode="stretch_width", margin=0)
+        self._agreement = Agreement((self._loop, ("step",)))
         self._loop.param.watch(self._on_step, "step")
         yield self.figure(self._loop, "loopfigure", "computed", description="loop_text")
         yield self.prose("check")
@@ -262,6 +264,7 @@ class Memory(Plate):
 
     def _on_step(self, event) -> None:
         if not self._patching:
+            self._agreement.heard()
             self.settings.step = max(0, event.new)
 
     def last_step(self) -> int:
@@ -282,5 +285,6 @@ class Memory(Plate):
         if self._loop.data is not loop:
             self._loop.param.update(data=loop, step=step)
         elif self._loop.step != step:
+            self._agreement.told()
             self._loop.step = step
         self._patching = False

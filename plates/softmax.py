@@ -9,6 +9,7 @@ import panel as pn
 import param
 
 from plates import controls, exactness, text
+from plates.agreement import Agreement
 from plates.plate import Plate
 from plates.stepper import Stepper
 from workshop import formulas, narration, online_softmax, score_patterns, traffic, units
@@ -256,6 +257,7 @@ class Softmax(Plate):
             gap="0 28px",
         )
         self._player = Stepper(words=words, sizing_mode="stretch_width", margin=0)
+        self._agreement = Agreement((self._player, ("step",)))
         self._player.param.watch(self._on_player_step, "step")
         yield self.figure(self._player, "figure", "computed", description="description")
         yield self.prose("rule")
@@ -270,6 +272,7 @@ class Softmax(Plate):
 
     def _on_player_step(self, event) -> None:
         if not self._patching:
+            self._agreement.heard()
             self.settings.step = max(0, event.new)
 
     def settle(self, facts: dict) -> None:
@@ -281,6 +284,7 @@ class Softmax(Plate):
             changes["trace"] = _play(*arguments)[1]
             self._loaded = arguments
         if self._player.step != number:
+            self._agreement.told()
             changes["step"] = number
         self._patching = True
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import param
 
 from plates import controls, stream, text
+from plates.agreement import Agreement
 from plates.plate import Plate
 from plates.trips import Trips, picture, share, squares
 from plates.wall_figures import MARKS, Intensity, Sizes
@@ -195,6 +196,7 @@ class Wall(Plate):
         words = text.labels(self.slug, self.settings.lang)
         self._trips = Trips(words=words, sizing_mode="stretch_width", margin=0)
         self._patching = False
+        self._agreement = Agreement((self._trips, ("step",)))
         self._trips.param.watch(self._on_trip, "step")
         yield self.figure(self._trips, "figure", "model", description="description")
         yield controls.toggles(
@@ -220,6 +222,7 @@ class Wall(Plate):
 
     def _on_trip(self, event) -> None:
         if not self._patching:
+            self._agreement.heard()
             last = len(self._trips.data["stream"]["steps"]) - 1
             self.settings.step = None if event.new >= last else max(0, event.new)
 
@@ -232,6 +235,7 @@ class Wall(Plate):
         if self._trips.data != data:
             self._trips.param.update(data=data, step=step)
         elif self._trips.step != step:
+            self._agreement.told()
             self._trips.step = step
         self._patching = False
         self._intensity.patch(found, problem, gpu, self.said)

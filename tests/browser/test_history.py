@@ -188,3 +188,38 @@ def test_keys_there_and_back_over_a_typed_number_find_it_while_they_do_not_rest(
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowLeft"):
         page.keyboard.press(key)
     assert agree(watched) == 768
+
+
+@pytest.mark.parametrize("slug", ["wall", "softmax", "memory"])
+def test_the_players_keys_and_back_in_quick_alternation_come_to_agree(watched, slug):
+    chance = random.Random(slug)
+    page = watched.open(f"?plate={slug}")
+    steps = [1, 4, 2, 5, 3]
+    for step in steps:
+        page.evaluate(FOLLOW, f"?step={step}")
+        wait_query(page, step=str(step))
+    scrubber = page.locator(".scrubber:visible").first
+    scrubber.focus()
+    at = len(steps) - 1
+    for _ in range(14):
+        if chance.random() < 0.5:
+            page.keyboard.press(chance.choice(["ArrowRight", "ArrowLeft"]))
+        else:
+            move = chance.choice([-1, 1])
+            if 0 <= at + move < len(steps):
+                at += move
+                page.evaluate("(move) => history.go(move)", move)
+        page.wait_for_timeout(chance.choice([0, 10, 60, 130, 160]))
+    readout = page.locator("[data-readout=step]:visible").first
+    end, since, before = time.monotonic() + 20, time.monotonic(), None
+    while time.monotonic() - since < 1.5:
+        shown = readout.get_attribute("data-value")
+        # a play that rests at its end leaves the step out of the address
+        here = query(page).get(
+            "step", page.locator("[data-readout=steps]:visible").first.get_attribute("data-value")
+        )
+        if shown != here or scrubber.input_value() != here or here != before:
+            since = time.monotonic()
+        before = here
+        assert time.monotonic() < end, f"the picture stands on {shown}, the address says {here}"
+        page.wait_for_timeout(50)

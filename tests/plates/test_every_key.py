@@ -84,7 +84,7 @@ def test_a_page_opens_on_a_link_with_every_value_wrong(plate, lang):
         assert atlas.settings.lang == lang
         shown = atlas._notes.object
         first, _, more = shown.partition("<details")
-        assert first.count('class="note"') == 6  # the rest would push the page away, and is opened on request
+        assert first.count('class="note"') == 7  # the rest would push the page away, and is opened on request
         for name in keys:
             assert name in shown, f"{name} was wrong and is not named"
         assert more.count("<div>") == len(values) - 6
