@@ -19,7 +19,19 @@ from workshop.hardware import GPU
 ROOT = Path(__file__).parents[2]
 SLUG = "brand_new"
 #: What walks every plate without being told to; `tests/browser` does so in Chromium.
-WALKS = ("text", "translation", "walk", "readouts", "path", "every_key", "roles", "theme", "typography", SLUG)
+WALKS = (
+    "text",
+    "answers",
+    "translation",
+    "walk",
+    "readouts",
+    "path",
+    "every_key",
+    "roles",
+    "theme",
+    "typography",
+    SLUG,
+)
 
 
 @pytest.fixture(scope="module")
