@@ -16,20 +16,23 @@ class TileView {
     Object.assign(this, { trace, unit, left: 24 * unit, drawn: {} })
     const [rows, keys] = [Math.min(trace.Br, trace.N), Math.min(trace.Bc, trace.N)]
     const rest = width - 10 * unit - 2 * (this.left + 2)
+    // Beside S, P needs no numbers of its rows: its cells have the room.
+    const shared = rest + this.left - 1
     const most = (width - this.left - 2) / keys
     // What a cell needs for its widest number: a score may need more than a weight, by its minus sign.
     const weight = breadth("0.00", this.pair, 12 * unit) + 4 * unit
     const sizes = rows <= 8 && keys <= 8 ? [2, 1].map((decimals) => [decimals, this.widest(decimals) + 5 * unit]) : []
-    const beside = sizes.find(([, score]) => keys * (score + weight) <= rest)
+    const beside = sizes.find(([, score]) => keys * (score + weight) <= shared)
     const alone = sizes.find(([, score]) => Math.max(score, weight) <= most)
     const even = (each) => ({ s: each, p: each })
     if (beside) {
-      const room = (rest / keys - beside[1] - weight) / 2
-      this.cell = { s: beside[1] + room, p: weight + room }
+      const room = shared / keys - beside[1] - weight
+      this.cell = { s: beside[1] + room / 3, p: weight + (2 * room) / 3 }
     } else this.cell = even(alone || width < 440 * unit ? most : rest / 2 / keys)
     for (const which of ["s", "p"]) this.cell[which] = Math.min(this.cell[which], 46 * unit)
     this.decimals = (beside || alone || [0])[0]
-    const cells = (which) => this.left + keys * this.cell[which] + 2
+    this.gutter = { s: this.left, p: beside ? 1 : this.left }
+    const cells = (which) => this.gutter[which] + keys * this.cell[which] + 2
     const stacked = !beside && (alone || width < 440 * unit)
     const spare = stacked ? 0 : (width - 10 * unit - cells("s") - cells("p")) / 2
     this.width = stacked ? { s: width, p: width } : { s: Math.floor(cells("s") + spare), p: Math.floor(cells("p") + spare) }
@@ -56,7 +59,8 @@ class TileView {
     const key = [visit.number, row, lit].join()
     if (this.drawn[which] === key) return
     this.drawn[which] = key
-    const { unit, left, trace } = this
+    const { unit, trace } = this
+    const left = this.gutter[which]
     const values = visit[which]
     const [rows, keys] = [Math.min(trace.Br, trace.N), Math.min(trace.Bc, trace.N)]
     const top = 40 * unit
@@ -74,7 +78,7 @@ class TileView {
     values.forEach((line, r) => {
       const y = top + r * tall
       const here = r === row
-      if (here || (r % step === 0 && Math.abs(r - row) >= step))
+      if (left > 1 && (here || (r % step === 0 && Math.abs(r - row) >= step)))
         labels.push(text(left - 4 * unit, y + tall / 2 + 4 * unit, String(visit.row + r + 1), here ? "small here" : "small", "end"))
       line.forEach((value, c) => {
         const x = left + c * cell
