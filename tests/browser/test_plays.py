@@ -59,7 +59,11 @@ def test_play_runs_to_the_end_from_the_start(watched, motion):
     page.keyboard.press(" ")
     watched.wait_value("step", 2)
     if motion == "reduce":  # whole or not at all: nothing is drawn half-way
-        widths = trips(page).locator(".side.standard .lane.current .flow").evaluate("n => [n.getAttribute('width') > 0]")
+        widths = (
+            trips(page)
+            .locator(".side.standard .lane.current .flow")
+            .evaluate("n => [n.getAttribute('width') > 0]")
+        )
         assert widths == [True]
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     page.get_by_role("button", name="Pause").click()
@@ -176,3 +180,24 @@ def test_another_plate_opens_on_its_own_step(watched):
     watched.wait_value("step", 2)
     page.locator("nav a", has_text="Memory").first.click()
     watched.wait_value("step", opening(play(4, 4, False, "bf16", "en")))
+
+
+@pytest.mark.parametrize(
+    ("query", "play"),
+    [("?plate=memory&step=0", "section.walk"), ("?plate=softmax&step=0", "section.stepper")],
+)
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_longer_sentence_does_not_move_the_picture(watched, query, play, width):
+    watched.page.set_viewport_size({"width": width, "height": 1000})
+    section = watched.open(query).locator(play)
+    section.focus()
+    places = set()
+    for _ in range(30):  # past the first block of keys, or of queries: each line of the code has been said
+        places.add(
+            section.locator(".board").evaluate(
+                "(e, play) => e.getBoundingClientRect().top - e.closest(play).getBoundingClientRect().top",
+                play,
+            )
+        )
+        watched.page.keyboard.press("ArrowRight")
+    assert max(places) - min(places) < 1, places
