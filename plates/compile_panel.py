@@ -197,8 +197,8 @@ class CompilePanel:
             f'<div class="limit{past}" aria-hidden="true"><i style="width:{100 * need / most:.2f}%"></i>'
             f'<b style="left:{100 * may / most:.2f}%"></b></div><p class="scale">'
             + words["scale"].format(
-                need=readout("compile-shared", need, units.exact_bytes(need)),
-                may=readout("compile-limit", may, units.exact_bytes(may)),
+                need=readout("compile-shared", need, units.with_exact_bytes(need)),
+                may=readout("compile-limit", may, units.with_exact_bytes(may)),
             )
             + "</p>"
         )
@@ -209,7 +209,7 @@ class CompilePanel:
         exp2 = found.instructions.get("MUFU.EX2", 0)
         items = [
             ("launches", "yes" if answer.launches else "no", words["yes" if answer.launches else "no"]),
-            ("formula", formula, units.exact_bytes(formula)),
+            ("formula", formula, units.with_exact_bytes(formula)),
             ("registers", found.registers, units.count(found.registers)),
             ("stack", found.stack_bytes, units.exact_bytes(found.stack_bytes)),
             ("spill-instructions", found.spill_instructions, units.count(found.spill_instructions)),

@@ -163,7 +163,7 @@ class Landscape:
                 "$y": hovers.one_of(block_axis.VALUES.tolist()),
                 "@bytes": hovers.bytes_(),
                 "@time": hovers.seconds(),
-                "@needs": hovers.count(" B"),
+                "@needs": hovers.binary(),
                 "@fits": hovers.words(words["map_fits_yes"], words["map_fits_no"]),
             },
         )  # fmt: skip

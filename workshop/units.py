@@ -126,6 +126,12 @@ def binary(value, digits: int = 3) -> str:
     raise AssertionError("unreachable: the loop ends at power 0")
 
 
+def with_exact_bytes(value) -> str:
+    """Bytes on the chip in binary units, and every digit of them: 233472 -> "228 KiB (233,472 B)"."""
+    short, exact = binary(value, 4), exact_bytes(value)
+    return short if short == "n/a" or short.endswith(" B") else f"{short} ({exact})"
+
+
 def seconds(value) -> str:
     """A time in seconds: 5.2084e-3 -> "5.21 ms"; minutes, hours and days from two of them on."""
     exact, text = _decimal(value)

@@ -56,7 +56,7 @@ def test_the_pointer_names_a_tile_and_a_click_takes_it(watched, Br, Bc):
     expect(tip).to_contain_text(f"Br = {Br}, Bc = {Bc}")
     needs = sram.working_set(Problem(), Tile(Br=Br, Bc=Bc))
     moved = sram.spill_ledger(Problem(), Tile(Br=Br, Bc=Bc)).bytes("bf16")
-    expect(tip).to_contain_text(units.exact_bytes(needs.total))
+    expect(tip).to_contain_text(f"{tile_bar.amount(needs.total)} ({units.exact_bytes(needs.total)})")
     expect(tip).to_contain_text("fits" if needs.fits else "spills")
     shown = figures.round_text(units.bytes_)(moved)
     expect(tip).to_contain_text(shown)
