@@ -211,10 +211,10 @@ class Sparsity(Plate):
             control = controls.NumberControl(
                 self.local, name, symbol, meaning, sorted(set(values)), self.settings.lang
             )
-            self._numbers[name] = pn.Column(control, width=255, margin=0)
-        kind = controls.options(self.local, "pattern", words["control_pattern"], kinds, width=700)
+            self._numbers[name] = pn.Column(control, width=248, margin=0)
+        kind = controls.options(self.local, "pattern", words["control_pattern"], kinds, width=712)
         yield pn.FlexBox(
-            kind, *self._numbers.values(), gap="0 24px", align_items="center", margin=(2, 0, 6, 0)
+            kind, *self._numbers.values(), gap="0 20px", align_items="center", margin=(2, 0, 6, 0)
         )
         self._view_of_mask = MaskView(
             code=self.local.paint, opening=OPENING, words=words, sizing_mode="stretch_width", margin=0
