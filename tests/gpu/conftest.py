@@ -16,7 +16,11 @@ def pytest_report_header():
 
     names = [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]
     devices = "device: " + (", ".join(names) or "no GPU")
-    return [devices, f"versions: torch {torch.__version__} triton {triton.__version__}", f"commit: {commit()}"]
+    return [
+        devices,
+        f"versions: torch {torch.__version__} triton {triton.__version__}",
+        f"commit: {commit()}",
+    ]
 
 
 def pytest_collection_modifyitems(items):

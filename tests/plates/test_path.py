@@ -42,7 +42,9 @@ def test_a_tour_fits_its_time(name):
 @pytest.mark.parametrize("plate", PLATES, ids=SLUGS)
 def test_a_plate_states_its_scope(plate):
     lesson, short = plate.minutes
-    assert 0 <= short < lesson or (lesson, short) == (0, 0), "minutes: the lesson is longer; (0, 0) is on no tour"
+    assert 0 <= short < lesson or (lesson, short) == (0, 0), (
+        "minutes: the lesson is longer; (0, 0) is on no tour"
+    )
     head = open_plate(plate.slug).plates[plate.slug]._texts["_head"].object
     assert "<h1>" in head
     assert plate.scope and plate.scope in head
