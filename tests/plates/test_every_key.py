@@ -12,7 +12,7 @@ from plates.registry import PLATES
 from plates.settings import CUSTOM_GPU, LANGUAGES, SHARED, Settings
 from tests.plates.walk import open_plate
 
-PAGE = (*SHARED, *CUSTOM_GPU, "step", "theme", "lang")
+PAGE = (*SHARED, *CUSTOM_GPU, "step", "theme", "lang", "tour")
 CASES = [(plate, name) for plate in PLATES for name in (*PAGE, *plate.local_keys)]
 NAMES = [f"{plate.slug}-{name}" for plate, name in CASES]
 OPEN = ("lang",)  # decides in which language the page opens
