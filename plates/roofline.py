@@ -37,7 +37,8 @@ class Roofline(Plate):
 
     slug = "roofline"
     name = "Roofline"
-    uses = frozenset({"N", "d", "H", "B", "Br", "sram", "dtype", "causal", "gpu"})
+    uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    controls = uses - {"Bc"}  # its part is small: what a tile spills, in the ladder and in answers
     scope = (
         "Forward pass, one layer, a lower bound of a model on data-sheet rates; nothing here was measured."
     )

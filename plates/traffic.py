@@ -43,7 +43,8 @@ class Traffic(Plate):
 
     slug = "traffic"
     name = "Traffic"
-    uses = frozenset({"N", "d", "H", "B", "Br", "sram", "dtype", "causal", "gpu"})
+    uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    controls = uses - {"Bc"}  # its part is small: what a tile spills, in the ladder and in answers
     scope = "Forward pass, one head, exact element counts of a model; nothing here was measured."
     minutes = (5, 2)
     local_keys = ("models",)
