@@ -69,8 +69,12 @@ class TileView {
     const tall = numbered ? 25 * unit : Math.min(cell, Math.max(3.2 * unit, (200 * unit) / rows))
     const parts = [text(0, 14 * unit, title, "heading")]
     const every = Math.max(1, Math.ceil((26 * unit) / cell))
-    for (let c = 0; c < values[0].length; c += every)
-      parts.push(text(left + (c + 0.5) * cell, top - 6 * unit, String(visit.key + c + 1), "small", "middle"))
+    for (let c = 0; c < values[0].length; c += every) {
+      const key = String(visit.key + c + 1)
+      // The last narrow column's number would reach past the drawing.
+      const last = left + keys * cell - breadth(key, this.pair, 12 * unit) / 2
+      parts.push(text(Math.min(left + (c + 0.5) * cell, last), top - 6 * unit, key, "small", "middle"))
+    }
     const step = Math.max(1, Math.ceil((13 * unit) / tall))
     const shades = new Shades()
     const labels = []
