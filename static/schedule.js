@@ -10,15 +10,10 @@ export function render({ model, el }) {
     return node
   }
 
-  // a block says its name where the whole name has room with air around it, its number where only that has, or nothing
+  // a block says its name only where the whole name has room
   function fit() {
     for (const task of box.querySelectorAll(".task")) {
-      const name = task.firstChild
-      const room = (text) => {
-        name.textContent = text
-        return name.offsetWidth + 12 <= task.clientWidth
-      }
-      name.style.visibility = room(name.dataset.long) || room(name.dataset.short) ? "" : "hidden"
+      task.firstChild.style.visibility = task.firstChild.offsetWidth + 4 > task.clientWidth ? "hidden" : ""
     }
   }
 
@@ -33,9 +28,7 @@ export function render({ model, el }) {
         block.style.left = `${100 * task.from}%`
         block.style.width = `${100 * (task.to - task.from)}%`
         block.title = task.title
-        const name = make("span", "", task.text)
-        Object.assign(name.dataset, { long: task.text, short: task.short })
-        block.append(name)
+        block.append(make("span", "", task.text))
         track.append(block)
       }
       const row = make("div", "lane")

@@ -5,10 +5,9 @@ import numpy as np
 from workshop import masks, online_softmax, roofline, schedule, sram, units
 from workshop.generations import GENERATIONS, UNITS
 from workshop.hardware import GPU
-from workshop.kernel_memory import padded_head
 from workshop.problem import Problem, Tile
 from workshop.quiz_choices import Register
-from workshop.residency import TENSOR_COLUMNS, resident_blocks
+from workshop.residency import resident_blocks
 
 QUESTIONS = Register("kernel")
 _STAGES = 2
@@ -16,38 +15,21 @@ _STAGES = 2
 
 @QUESTIONS.number("shared", "tiles")
 def _shared(problem: Problem, tile: Tile, gpu: GPU):
-    view = sram.kernel_view(problem, tile, _STAGES, gpu)
+    view = sram.kernel_view(problem, tile, _STAGES)
     mistakes = {
-        "one_stage": sram.kernel_view(problem, tile, 1, gpu).shared,
+        "one_stage": sram.kernel_view(problem, tile, 1).shared,
         "registers": view.shared + view.registers,
         "no_queries": view.shared - view.q,
         "everything": sram.working_set(problem, tile).total,
     }
-    head = padded_head(problem.d)
-    facts = {
-        "registers": units.binary(view.registers),
-        "q": units.binary(view.q),
-        "kv": units.binary(view.k + view.v),
-        "p": units.binary(view.p),
-        "passes": view.p > 0,
-        "copied": view.buffers < _STAGES,
-        "pads": head != problem.d,
-        "padded": units.count(head),
-    }
-    return view.shared, mistakes, units.binary, facts
+    return view.shared, mistakes, units.binary, {"registers": units.binary(view.registers)}
 
 
 @QUESTIONS.decision("launch", "machine", "starts", "refuses", "slower", "halves")
 def _launch(problem: Problem, tile: Tile, gpu: GPU):
-    found = resident_blocks(gpu, tile, problem.d, problem.dtype, _STAGES)
-    facts = {
-        "need": units.binary(found.shared_bytes),
-        "limit": units.binary(gpu.smem_block),
-        "columns": units.count(found.tensor_columns),
-        "most_columns": units.count(TENSOR_COLUMNS),
-        "by_columns": not found.fits and found.shared_bytes <= gpu.smem_block,
-    }
-    return ("starts" if found.fits else "refuses"), facts
+    view = sram.kernel_view(problem, tile, _STAGES)
+    facts = {"need": units.binary(view.shared), "limit": units.binary(gpu.smem_block)}
+    return ("starts" if view.launches(gpu) else "refuses"), facts
 
 
 @QUESTIONS.number("resident", "machine")
@@ -59,12 +41,7 @@ def _resident(problem: Problem, tile: Tile, gpu: GPU):
         "blocks": masks.ceil_div(problem.N, tile.Br) * problem.heads,
         "double": 2 * found.blocks,
     }
-    facts = {
-        "each": units.count(found.per_sm),
-        "sms": units.count(gpu.sms),
-        "limiter": found.limiter,
-        "fits": found.fits,
-    }
+    facts = {"each": units.count(found.per_sm), "sms": units.count(gpu.sms), "limiter": found.limiter}
     return found.blocks, mistakes, units.count, facts
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from workshop.recordings import Recording
 
-from .compile_options import DTYPES
-from .plan import Case
+from .plan import ELEMENT_BYTES, Case
 
 GPU_PROVIDERS = ("teaching", "fast", "sdpa-cudnn", "sdpa-flash", "standard")
 CPU_PROVIDERS = ("sdpa-flash", "standard")
@@ -40,9 +39,9 @@ class Request:
     check: bool = True
 
     def __post_init__(self):
-        if self.dtype not in DTYPES:
+        if self.dtype not in ELEMENT_BYTES:
             raise ValueError(
-                f"dtype: expected {', '.join(DTYPES)} for a real run (the kernels here have no "
+                f"dtype: expected {', '.join(ELEMENT_BYTES)} for a real run (the kernels here have no "
                 f"{self.dtype}), "
                 f"got {self.dtype!r}"
             )
