@@ -4,9 +4,10 @@ from urllib.parse import urlencode
 
 import panel as pn
 
-from plates import text
+from plates import figures, text
 from plates.registry import PLATES
 from plates.shell import Atlas
+from plates.turns import take_turns
 
 pn.extension(notifications=True)
 
@@ -21,7 +22,9 @@ def query() -> str:
     return urlencode(pairs)
 
 
+take_turns(pn.state.curdoc)
 atlas = Atlas(PLATES, query())
 pn.config.disconnect_notification = text.sections("page", atlas.settings.lang)["lost"]
+pn.state.curdoc.theme = figures.THEME
 # The page has its own owner of the address. Panel's would parse the query too, and fails on "?N=²" or "?a=b?c".
 atlas.page.servable(location=False)

@@ -9,6 +9,7 @@ sides rest.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import panel as pn
 
@@ -27,10 +28,15 @@ class Agreement:
     Parameters
     ----------
     shown: pairs of a widget and the names of its properties in the browser that both sides write.
+    first: called before Python says once more what it holds, for what waits until both sides rest.
     """
 
-    def __init__(self, *shown: tuple[pn.viewable.Viewable, tuple[str, ...]]) -> None:
-        self._shown = shown
+    def __init__(
+        self,
+        *shown: tuple[pn.viewable.Viewable, tuple[str, ...]],
+        first: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._shown, self._first = shown, first
         self._told = float("-inf")
         self._rest = Pause(self._say, _REST)
 
@@ -46,8 +52,13 @@ class Agreement:
         if self._rest.waiting or time.monotonic() - self._told < _CROSSING:
             self._rest.ask()
 
+    def open(self) -> None:
+        """Something waits until both sides rest."""
+        self._rest.ask()
+
     def _say(self) -> None:
         self._told = time.monotonic()
+        self._first()
         for widget, names in self._shown:
             for model, _ in widget._models.values():
                 for name in names:

@@ -12,12 +12,13 @@ from plates.text import STATIC, static
 
 
 class Bar(JSComponent):
-    """The plates as links, Present, Copy link and the theme."""
+    """The plates as links, the tours, Present, Copy link and the theme."""
 
     plates = param.List(doc="One dict a plate: slug, name, numeral.")
     current = param.String(doc="Slug of the plate on show.")
     theme = param.Selector(default="light", objects=["light", "dark"])
     presenting = param.Boolean(False, doc="Whether the page is enlarged for a projector.")
+    tours = param.List(doc="One dict a guided tour: name, href.")
     words = param.Dict(doc="Labels of the tools.")
 
     _esm = STATIC / "bar.js"

@@ -44,8 +44,8 @@ class Cliff:
         self._lines = {}
         for name, role, dash, width in (
             ("standard", "standard", "solid", 3),
-            ("dry", "chip", [3, 4], 2),
-            ("fits", "chip", "solid", 3.5),
+            ("dry", "tiled", [3, 4], 2),
+            ("fits", "tiled", "solid", 3.5),
             ("spills", "over", [10, 4], 3.5),
         ):
             source = ColumnDataSource({"x": [], "y": [], "Br": []})
@@ -57,15 +57,15 @@ class Cliff:
         self._standard = label(
             themed, fig, "", "standard", bold=True, x_offset=8, text_baseline="top", y_offset=-4
         )
-        self._tiled = label(themed, fig, words["line_fits"], "chip", bold=True, x_offset=8, y_offset=2)
+        self._tiled = label(themed, fig, words["line_fits"], "tiled", bold=True, x_offset=8, y_offset=2)
         self._edge = label(themed, fig, "", "over", bold=True, x_offset=8, text_baseline="top", y_offset=-4)
         self._dry = label(
-            themed, fig, words["line_dry"], "chip", text_align="right", x_offset=-4, text_baseline="top", y_offset=-5
+            themed, fig, words["line_dry"], "tiled", text_align="right", x_offset=-4, text_baseline="top", y_offset=-5
         )  # fmt: skip
         self._cross = fig.scatter([], [], size=13, line_width=2.5)
         colour(self._cross.glyph, fill_color="paper", line_color="over")
         self._dots = {}
-        for role in ("chip", "over"):
+        for role in ("tiled", "over"):
             self._dots[role] = fig.scatter([], [], size=15, line_width=2)
             colour(self._dots[role].glyph, fill_color=role, line_color="paper")
         self._here = label(
@@ -124,7 +124,7 @@ class Cliff:
             self._dry.update(x=end, y=float(found["dry"][-1]))
         else:
             self._zone.data = {"left": [], "right": [], "bottom": [], "top": []}
-        crossing = sram.spill_crossing(problem, tile)
+        crossing = sram.cliff(problem, tile).crossing
         self._cross.data_source.data = {
             "x": [] if crossing is None else [float(block_axis.position(crossing))],
             "y": [] if crossing is None else [float(bytes_[crossing - 1])],
@@ -133,7 +133,7 @@ class Cliff:
         at = float(block_axis.position(tile.Br))
         ok = bool(fits[tile.Br - 1])
         for role, dot in self._dots.items():
-            on = (role == "chip") == ok
+            on = (role == "tiled") == ok
             dot.data_source.data = {"x": [at] if on else [], "y": [here] if on else []}
         side = "left" if at < 6 else "right" if at > end - 6 else "center"
         # away from the line of `standard`

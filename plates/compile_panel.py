@@ -16,17 +16,15 @@ from plates.plate import html_pane
 from plates.session import Session
 from workshop import units
 from workshop.hardware import GPU
-from workshop.kernel_memory import kernel_shared_bytes, padded_head
 from workshop.kernels import compile_service
-from workshop.kernels.compile_options import Options
-from workshop.kernels.compile_report import Report
 from workshop.kernels.compile_request import Request, request
 from workshop.kernels.compile_sass import MEANINGS
 from workshop.kernels.compile_service import Answer
-from workshop.kernels.compile_verdict import launches, occupancy, sentence, suggestions
+from workshop.kernels.compile_verdict import occupancy, shared_formula
 from workshop.problem import Problem, Tile
 
 SLUG = "compile"  # of the prose
+_ROOM = 1.25  # of the larger of two amounts: the bar's width, so that the limit stands clear of its end
 _QUIET = 0.1  # s before a spinner appears: an answer from the table needs none
 _log = logging.getLogger(__name__)
 
@@ -97,7 +95,7 @@ class CompilePanel:
             self.answer = None
             self._write(f'<div class="compiled"><p class="verdict">{self._sentences(wanted.notes)}</p></div>')
             return
-        now, complete = known(wanted)
+        now, complete = compile_service.answer_now(wanted.options, wanted.gpu)
         if now is not None:
             self._shown(wanted, now)
         if complete:
@@ -192,30 +190,26 @@ class CompilePanel:
     def _limit(self, answer: Answer) -> str:
         """Shared memory against what a block may have, as a bar on one scale."""
         words, need, may = self._words, answer.report.shared_bytes, answer.gpu.smem_block
-        most = max(need, may) * 1.02
+        most = max(need, may) * _ROOM
         past = " past" if need > may else ""
         readout = text.inline_readout
         return (
             f'<div class="limit{past}" aria-hidden="true"><i style="width:{100 * need / most:.2f}%"></i>'
             f'<b style="left:{100 * may / most:.2f}%"></b></div><p class="scale">'
             + words["scale"].format(
-                need=readout("compile-shared", need, units.exact_bytes(need)),
-                may=readout("compile-limit", may, units.exact_bytes(may)),
+                need=readout("compile-shared", need, units.with_exact_bytes(need)),
+                may=readout("compile-limit", may, units.with_exact_bytes(may)),
             )
             + "</p>"
         )
 
     def _numbers(self, answer: Answer) -> str:
-        words, found, options = self._words, answer.report, answer.options
-        held = occupancy(found, answer.gpu)
-        size = {"bf16": 2, "fp16": 2, "fp32": 4}[options.dtype]
-        formula = kernel_shared_bytes(
-            options.Br, options.Bc, int(padded_head(options.d)), size, options.stages, options.target
-        )
+        words, found = self._words, answer.report
+        held, formula = occupancy(found, answer.gpu), shared_formula(answer.options)
         exp2 = found.instructions.get("MUFU.EX2", 0)
         items = [
             ("launches", "yes" if answer.launches else "no", words["yes" if answer.launches else "no"]),
-            ("formula", int(formula), units.exact_bytes(int(formula))),
+            ("formula", formula, units.with_exact_bytes(formula)),
             ("registers", found.registers, units.count(found.registers)),
             ("stack", found.stack_bytes, units.exact_bytes(found.stack_bytes)),
             ("spill-instructions", found.spill_instructions, units.count(found.spill_instructions)),
@@ -245,33 +239,6 @@ class CompilePanel:
             f"<details><summary>{words['mix'].format(count=listed)}</summary>{text.table(columns, rows)}</details>"
             f'<p class="scale">{source}</p>'
         )
-
-
-def known(wanted: Request) -> tuple[Answer | None, bool]:
-    """What the shipped table or the disk cache answers at once, and whether that is all there is to say.
-
-    A tile that would not launch is answered without delay too; its advice is complete if every tile that the search
-    for advice asks about is known.
-    """
-    service, gpu = compile_service.shared_service(), wanted.gpu
-    found = service.known(wanted.options)
-    if found is None:
-        return None, False
-    unknown = []
-
-    def ask(options: Options) -> Report | None:
-        report = service.known(options)
-        if report is None:
-            unknown.append(options)
-        return report
-
-    fits = launches(found, gpu)
-    changes = () if fits else suggestions(found, gpu, ask)
-    said = sentence(found, gpu, None if fits or unknown else changes)
-    origin = "table" if compile_service.compile_table.lookup(wanted.options) else "cache"
-    return Answer(
-        wanted.options, gpu, found, origin, fits, () if unknown else changes, said, 0.0
-    ), not unknown
 
 
 def _bare(old: str) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Callable
 
 import panel as pn
 import panel_material_ui as pmui
 import param
+from panel.util import edit_readonly
 
 from plates.agreement import Agreement
 from plates.language import labels
-from plates.links import convert
+from plates.links import whole
+from plates.rail import STEP, Rail
 from workshop import units
 
 ROUND = {
@@ -50,8 +51,11 @@ ROUND = {
     "tflops": [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000],
 }
 
+_SIZE = "var(--control-size, 14px)"
+_COARSE = "@media (pointer: coarse)"
+_LABEL = f":host{{font:{_SIZE}/1.3 var(--sans);color:var(--muted)}}"
 _SLIDER = {
-    "& .MuiSlider-rail": {"backgroundColor": "var(--rule)", "opacity": 1, "height": "4px"},
+    "& .MuiSlider-rail": {"backgroundColor": "var(--edge)", "opacity": 1, "height": "4px"},
     "& .MuiSlider-track": {"backgroundColor": "var(--ink)", "border": "none", "height": "4px"},
     "& .MuiSlider-mark": {"display": "none"},
     "& .MuiSlider-thumb": {
@@ -67,13 +71,15 @@ _SLIDER = {
     },
     "& .MuiFormLabel-root": {"display": "none"},
     "& .MuiTypography-root": {"display": "none"},
-    "padding": "0 9px",
+    # the rail is as long as the line of words and number above it
+    "padding": "0 6px 0 0",
+    "& .MuiSlider-root": {"padding": "10px 0 12px", "margin": 0, "width": "100%"},
 }
 _BOX = {
-    "& .MuiInputBase-root": {"fontSize": 14, "fontWeight": 600, "fontVariantNumeric": "tabular-nums"},
+    "& .MuiInputBase-root": {"fontSize": _SIZE, "fontWeight": 600, "fontVariantNumeric": "tabular-nums"},
     "& .MuiInputBase-input": {"textAlign": "right", "padding": "2px 6px"},
     "& .MuiOutlinedInput-notchedOutline": {"borderColor": "transparent"},
-    "& .MuiInputBase-root:hover .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--rule)"},
+    "& .MuiInputBase-root:hover .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--edge)"},
     "& .MuiFormHelperText-root": {"margin": "2px 0 0", "textAlign": "right", "color": "var(--over)"},
     "& .MuiInputLabel-root": {  # read aloud, not shown: the symbol stands beside the box
         "position": "absolute",
@@ -88,27 +94,52 @@ _BOX = {
 }
 
 
-def _take_nearest_stop(slider: pmui.DiscreteSlider) -> None:
-    """Make a slider take the nearest stop there is.
+SELECT = {
+    "& .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--edge)"},
+    _COARSE: {"& .MuiSelect-select": {"minHeight": "27px !important", "lineHeight": "27px"}},
+}
+_SWITCH = {
+    "& .MuiSwitch-track": {"backgroundColor": "var(--edge)", "opacity": 1},
+    _COARSE: {"minHeight": "44px"},
+}
+_BUTTON = {
+    "&, & .MuiButton-root": {"color": "var(--ink)", "borderColor": "var(--edge)", "fontSize": _SIZE},
+    "&:hover, & .MuiButton-root:hover": {"borderColor": "var(--ink)", "backgroundColor": "var(--panel)"},
+    _COARSE: {"&, & .MuiButton-root": {"minHeight": "44px"}},
+}
 
-    The browser names a stop by its place. A place counted before a typed number came or went is off by one, and may
-    be past the end. (A subclass would be a type of its own, which the browser does not know.)
+
+def _lay(slider: pmui.DiscreteSlider, rail: Rail, typed: Callable[[], int]) -> None:
+    """Lay a slider on a rail: the browser sees its places, Python the numbers.
+
+    (A subclass would be a type of its own, which the browser does not know.)
     """
-    read = slider._process_property_change
+    read, write = slider._process_property_change, slider._process_param_change
 
-    def nearest(msg: dict) -> dict:
+    def from_browser(msg: dict) -> dict:
+        found = read({name: value for name, value in msg.items() if name != "value"})
         if "value" in msg:
-            msg = {**msg, "value": min(max(msg["value"], 0), len(slider.labels) - 1)}
-        return read(msg)
+            found["value"] = rail.number(int(msg["value"]), typed(), slider.value)
+        return found
 
-    slider._process_property_change = nearest
+    def to_browser(msg: dict) -> dict:
+        found = write(msg)
+        if "options" in found:
+            found["options"] = [units.count(number) for number in rail.numbers(typed())]
+        if "value" in found:
+            found["value"] = rail.place(msg["value"])
+        return found
+
+    slider._process_property_change, slider._process_param_change = from_browser, to_browser
+    with edit_readonly(slider):
+        slider.step = STEP
 
 
 class NumberControl(pn.viewable.Viewer):
     """A slider over round values and a box for any value in range, both bound to one integer parameter.
 
-    A typed value between the round ones becomes a stop of the slider while it is set, so that the thumb tells
-    the truth. A bad entry changes nothing and says why.
+    A typed value between the round ones is a stop of the slider while it is set, so that the thumb tells the truth, and
+    until the thumb that left it rests. A bad entry changes nothing and says why. ``box`` is the width of the box in px.
     """
 
     def __init__(
@@ -119,22 +150,23 @@ class NumberControl(pn.viewable.Viewer):
         meaning: str,
         values: list[int] | None = None,
         lang: str = "en",
+        box: int = 118,
     ) -> None:
         super().__init__()
         self._words = labels("page", lang, "typing")
         self._owner, self._name = owner, name
         low, high = owner.param[name].bounds
-        self._round = [v for v in (values or ROUND[name]) if low <= v <= high]
-        value = getattr(owner, name)
+        self._rail = Rail(sorted({low, high, *(v for v in values or ROUND[name] if low <= v <= high)}))
+        self._typed = value = getattr(owner, name)
         spoken = self._words["named"].format(symbol=symbol, meaning=meaning)
         self._slider = pmui.DiscreteSlider(
             label=spoken,
-            options=self._options(value),
+            options=self._options(),
             value=value,
             show_value=False,
             sx=_SLIDER,
             size="small",
-            margin=(5, 0, 0, 0),
+            margin=0,
             sizing_mode="stretch_width",
         )
         self._box = pmui.TextInput(
@@ -142,7 +174,7 @@ class NumberControl(pn.viewable.Viewer):
             value=units.count(value),
             size="small",
             sx=_BOX,
-            width=118,
+            width=box,
             margin=0,
             align="center",
         )
@@ -152,18 +184,20 @@ class NumberControl(pn.viewable.Viewer):
             sizing_mode="stretch_width",
             align="center",
             stylesheets=[
-                ":host{font:14px/1.3 var(--sans);color:var(--ink)}.meaning{color:var(--muted)}.symbol{font-weight:600}"
+                _LABEL + ":host{color:var(--ink)}.meaning{color:var(--muted)}.symbol{font-weight:600}"
             ],
         )
         self._view = pn.Column(
             pn.Row(text, self._box, sizing_mode="stretch_width", margin=0),
             self._slider,
             sizing_mode="stretch_width",
-            margin=(0, 0, 4, 0),
+            margin=0,
             css_classes=[f"control-{name}"],
         )
-        _take_nearest_stop(self._slider)
-        self._agreement = Agreement((self._slider, ("value",)), (self._box, ("value", "value_input")))
+        _lay(self._slider, self._rail, lambda: self._typed)
+        self._agreement = Agreement(
+            (self._slider, ("value",)), (self._box, ("value", "value_input")), first=self._forget_typed
+        )
         self._slider.param.watch(self._on_slide, "value")
         self._box.param.watch(self._on_type, "value")
         owner.param.watch(self._on_owner, name)
@@ -171,30 +205,33 @@ class NumberControl(pn.viewable.Viewer):
     def __panel__(self) -> pn.Column:
         return self._view
 
-    def _options(self, value: int) -> dict[str, int]:
-        stops = list(self._round)
-        if value not in stops:
-            insort(stops, value)
-        return {units.count(v): v for v in stops}
+    def _options(self) -> dict[str, int]:
+        return {units.count(v): v for v in sorted({*self._rail.stops, self._typed})}
 
     def _on_slide(self, event: param.parameterized.Event) -> None:
         if event.new is not None and event.new != getattr(self._owner, self._name):
+            if event.new != self._typed and self._typed not in self._rail.stops:
+                self._agreement.open()
             self._agreement.heard()
             setattr(self._owner, self._name, event.new)
+
+    def _forget_typed(self) -> None:
+        """Take a typed number that the thumb has left off the rail. Only while both sides rest: keys count from it."""
+        if self._typed != self._slider.value:
+            self._typed = self._slider.value
+            self._slider.options = self._options()
+        for model, _ in self._slider._models.values():
+            model.data.value = self._rail.place(self._slider.value)
 
     def _on_type(self, event: param.parameterized.Event) -> None:
         now = getattr(self._owner, self._name)
         if event.new == units.count(now):
             return
         self._agreement.heard()
-        value, note = convert(self._owner, self._name, event.new)
-        low, high = self._owner.param[self._name].bounds
-        if value is None:
-            note = self._words["range"].format(low=units.count(low), high=units.count(high))
-        elif note:
-            note = self._words["clamped"].format(
-                low=units.count(low), high=units.count(high), value=units.count(value)
-            )
+        spec = self._owner.param[self._name]
+        value, fault = whole(spec, event.new.strip())
+        low, high = (units.count(bound) for bound in spec.bounds)
+        note = fault and self._words[fault].format(low=low, high=high, value=units.count(value or 0))
         if value is not None and value != now:
             setattr(self._owner, self._name, value)
         self._box.param.update(
@@ -204,14 +241,11 @@ class NumberControl(pn.viewable.Viewer):
         )
 
     def _on_owner(self, event: param.parameterized.Event) -> None:
-        options = self._options(event.new)
-        if self._slider.value != event.new:
-            self._agreement.told()
         with pn.io.hold():
-            if options != self._slider.options:
-                self._slider.param.update(options=options, value=event.new)
-            elif self._slider.value != event.new:
-                self._slider.value = event.new
+            if self._slider.value != event.new:
+                self._agreement.told()
+                self._typed = event.new
+                self._slider.param.update(options=self._options(), value=event.new)
             shown = units.count(event.new)
             if self._box.value != shown or self._box.helper_text:
                 self._box.param.update(value=shown, helper_text="", error_state=False)
@@ -228,7 +262,7 @@ def choice(
         value=getattr(owner, name),
         size="small",
         margin=(6, 0, 8, 0),
-        sx={"& .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--rule)"}, "fontSize": 14},
+        sx=SELECT,
         **size,
     )
     return _bound(select, owner, name)
@@ -237,8 +271,15 @@ def choice(
 def switch(owner: param.Parameterized, name: str, label: str) -> pmui.Switch:
     """Return a switch for a Boolean parameter."""
     return _bound(
-        pmui.Switch(label=label, value=getattr(owner, name), size="small", margin=(2, 0)), owner, name
+        pmui.Switch(label=label, value=getattr(owner, name), size="small", margin=(2, 0), sx=_SWITCH),
+        owner,
+        name,
     )
+
+
+def button(label: str, **params) -> pmui.Button:
+    """Return a button in the page's own ink."""
+    return pmui.Button(label=label, variant="outlined", size="small", color="default", sx=_BUTTON, **params)
 
 
 def toggles(owner: param.Parameterized, name: str, label: str, options: dict[str, str]) -> pn.FlexBox:
@@ -272,8 +313,9 @@ _BUTTONS = {
         "whiteSpace": "nowrap",
         "color": "var(--muted)",
         "backgroundColor": "transparent",
-        "borderColor": "var(--rule)",
+        "borderColor": "var(--edge)",
         "padding": "4px 12px",
+        "fontSize": "var(--control-size, 13px)",
         "fontWeight": 500,
         "width": "auto",  # a group of one choice would give every button a line of its own
     },
@@ -283,13 +325,30 @@ _BUTTONS = {
         "borderColor": "var(--ink)",
         "fontWeight": 650,
     },
+    _COARSE: {"& .MuiToggleButton-root, & .MuiButton-root": {"minHeight": "44px"}},
     "&.MuiToggleButtonGroup-root, &.MuiButtonGroup-root": {"flexWrap": "wrap"},
     "& .MuiToggleButtonGroup-root, & .MuiButtonGroup-root": {"flexWrap": "wrap"},
 }
 
 
+def side_by_side(*items: NumberControl) -> pn.Column:
+    """Return four controls in a row, in two rows of two, or one below the other, as the page is wide."""
+    return pn.Column(*items, sizing_mode="stretch_width", margin=(4, 0, 8, 0), stylesheets=[_SIDE_BY_SIDE])
+
+
+_SIDE_BY_SIDE = """
+:host { display: grid !important; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: 0 30px; }
+@media (max-width: 1249px) { :host { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
+@media (max-width: 640px) { :host { grid-template-columns: minmax(0, 1fr); } }
+"""
+
+
 def _labelled(widget, label: str) -> pn.FlexBox:
-    text = pn.pane.HTML(label, margin=0, stylesheets=[":host{font:14px/1.3 var(--sans);color:var(--muted)}"])
+    text = pn.pane.HTML(
+        label,
+        margin=0,
+        stylesheets=[_LABEL],
+    )
     return pn.FlexBox(text, widget, align_items="center", gap="4px 12px", margin=(2, 0, 6, 0))
 
 

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import panel as pn
-import panel_material_ui as pmui
 import param
 
 from plates import controls, exactness_chart, exactness_tables, text
@@ -143,9 +142,7 @@ class Exactness:
         self._chart = exactness_chart.ErrorChart(plate.themed, words)
         yield plate.figure(self._chart.fig, "lab_figure", "computed", description="lab_description")
         yield self._block("lab_figures")
-        self._ask = pmui.Button(
-            label=words["torch_ask"], variant="outlined", color="default", size="small", margin=(0, 0, 10, 0)
-        )
+        self._ask = controls.button(words["torch_ask"], margin=(0, 0, 10, 0))
         self._ask.visible = self._state == "unasked"
         self._ask.on_click(lambda _: self.ask())
         yield self._ask

@@ -9,6 +9,7 @@ from bokeh.models import ColumnDataSource
 
 from plates import figures
 from plates.figures import Themed
+from plates.roles import MODEL
 from workshop import units
 from workshop.number_formats import FORMATS
 
@@ -16,13 +17,13 @@ LOW, HIGH = 1e-18, 1e2  # fixed, so that a change of settings moves the marks an
 _LANES = {"standard": 0.27, "tiled": 0.0, "broken": -0.27}
 _LOOK = {
     "standard": ("standard", "circle", 11),
-    "tiled": ("flash", "square", 10),
+    "tiled": (MODEL["tiled"], "square", 10),
     "broken": ("over", "x", 11),
 }
 _COLUMNS = ("x", "y", "t", "align", "shift")
 
 
-def place(value: float, name: str, words: Mapping[str, str]) -> dict:
+def place(value: float, words: Mapping[str, str]) -> dict:
     """Where an error stands, and its text: left of the mark in the right half, so that nothing runs out of the frame.
 
     0 stands at the left end, what is no number or infinite at the right end, and their words say so.
@@ -53,13 +54,10 @@ class ErrorChart:
         rows = list(self._rows.items())
         figures.ticks(fig.yaxis[0], [row for _, row in rows], [words[f"format_{name}"] for name, _ in rows])
         themed.colour(fig.yaxis[0], major_label_text_color="ink")
-        self._ground = ColumnDataSource({"bottom": [], "top": []})
-        ground = fig.hbar(
-            y="y", height=0.94, left=LOW, right=HIGH, source=ColumnDataSource({"y": [0]}), line_color=None
-        )
+        self._ground = ColumnDataSource({"y": [0]})
+        ground = fig.hbar(y="y", height=0.94, left=LOW, right=HIGH, source=self._ground, line_color=None)
         themed.colour(ground.glyph, fill_color="panel")
         ground.level = "underlay"
-        self._ground = ground.data_source
         self._limit = ColumnDataSource({"x": [], "low": [], "high": []})
         stroke = fig.segment("x", "low", "x", "high", source=self._limit, line_width=3)
         themed.colour(stroke.glyph, line_color="ink")
@@ -97,7 +95,7 @@ class ErrorChart:
             if broken != "none":
                 values["broken"] = wrong.tiled
             for lane, value in values.items():
-                found = place(value, lane, self._words) | {"y": row + _LANES[lane]}
+                found = place(value, self._words) | {"y": row + _LANES[lane]}
                 for column in _COLUMNS:
                     marks[lane][column].append(found[column])
             if not sound.yardstick:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 
 from plates import text
+from plates.roles import MODEL
 from workshop import units
 from workshop.breakage import LONG_KEYS, Outcome
 from workshop.last_bits import Bits, Written
@@ -57,14 +58,14 @@ class Tables:
             )
         return [
             item("error-full", found.full, "standard"),
-            item("error-tiled", found.tiled, "flash"),
+            item("error-tiled", found.tiled, MODEL["tiled"]),
             *([] if found.yardstick else [item("limit", found.limit, "ink")]),
             text.Readout("lab-rule", value, said, label, role),
         ]
 
     def legend(self) -> str:
         """What the marks of the chart are."""
-        marks = [("standard", "circle"), ("flash", "square"), ("ink", "stroke")]
+        marks = [("standard", "circle"), (MODEL["tiled"], "square"), ("ink", "stroke")]
         names = ["mark_standard", "mark_tiled", "mark_limit"]
         if self.small.labBreak != "none":
             marks.append(("over", "cross"))

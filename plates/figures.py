@@ -4,15 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
-from bokeh.models import CustomJS, CustomJSTickFormatter, FixedTicker, HoverTool, Label, Model, Range1d
+from bokeh.models import CustomJS, CustomJSTickFormatter, FixedTicker, HoverTool, Label, Model, Range1d, Title
 from bokeh.plotting import figure
+from bokeh.themes import Theme
 
 from plates.theme import PALETTES, SANS
 
+_STATIC = Path(__file__).parent.parent / "static"
+_LABELS_JS = (_STATIC / "labels.js").read_text(encoding="utf-8")
+_TICKS_JS = (_STATIC / "ticks.js").read_text(encoding="utf-8")
+# The page's own theme restyles every figure that arrives in the browser, except the kinds of models that the
+# document's theme names: what figures look like is said here.
+THEME = Theme(
+    json={"attrs": {"Axis": {"axis_label_standoff": 12}, "Grid": {}, "Title": {}, "Plot": {}, "Figure": {}}}
+)
 FONT = SANS.replace('"', "'")
 BIG, SMALL = 15, 13  # px: direct labels, axes
+_MOVES = (
+    "x",
+    "y",
+    "text",
+    "visible",
+    "text_align",
+    "text_baseline",
+    "text_font_size",
+    "x_offset",
+    "y_offset",
+)
 PROJECTOR = 1.4  # how much larger texts in figures are while presenting
 
 
@@ -23,6 +44,7 @@ class Themed:
         self.theme = theme
         self._roles: list[tuple[Model, str, str]] = []
         self._sizes: list[tuple[Model, str, float]] = []
+        self._heights: list[tuple[Model, int]] = []
         self._factor = 1.0
 
     @property
@@ -44,9 +66,16 @@ class Themed:
             setattr(model, name, f"{px * self._factor:g}px")
         return model
 
+    def height(self, fig: Model, px: int) -> None:
+        """Give ``fig`` a height in px that grows with its texts while presenting."""
+        self._heights.append((fig, px))
+        fig.height = round(px * self._factor)
+
     def present(self, on: bool) -> None:
         """Enlarge all texts for a projector, or set them back."""
         self._factor = PROJECTOR if on else 1.0
+        for fig, px in self._heights:
+            fig.height = round(px * self._factor)
         for model, name, px in self._sizes:
             setattr(model, name, f"{px * self._factor:g}px")
 
@@ -119,13 +148,13 @@ def chart(
         y_range=Range1d(*y),
         x_axis_type="log" if x_log else "linear",
         y_axis_type="log" if y_log else "linear",
-        height=height,
         sizing_mode="stretch_width",
         toolbar_location=None,
         tools="",
         lod_threshold=None,
         **{"min_border_right": 16, "min_border_left": 58, **options},
     )
+    themed.height(fig, height)
     colour = themed.colour
     colour(fig, background_fill_color="paper", border_fill_color="paper")
     fig.outline_line_color = None
@@ -137,10 +166,17 @@ def chart(
         axis.minor_tick_line_color = axis.major_tick_line_color = None
         axis.axis_line_color = None
         colour(axis, axis_label_text_color="muted", major_label_text_color="muted")
+    fig.xaxis[0]._plot = fig  # texts of an x axis thin out where it is narrow
     for grid in fig.grid:
         grid.level = "underlay"
         grid.minor_grid_line_color = None
         colour(grid, grid_line_color="grid")
+    fig._fit = CustomJS(args={"fig": fig, "x_log": x_log, "y_log": y_log, "last": 0}, code=_LABELS_JS)
+    for name in ("inner_width", "inner_height"):
+        fig.js_on_change(name, fig._fit)
+    for span in (fig.x_range, fig.y_range):
+        span.js_on_change("start", fig._fit)
+        span.js_on_change("end", fig._fit)
     return fig
 
 
@@ -153,29 +189,51 @@ def ticks(axis, values: Iterable[float], texts: Callable[[float], str] | Iterabl
     args = {"values": values, "texts": shown}
     if isinstance(axis.formatter, CustomJSTickFormatter):
         axis.ticker.ticks = values
-        axis.formatter.args = args
+        axis.formatter.args = {**axis.formatter.args, **args}
         return
+    fig = getattr(axis, "_plot", None)
+    args |= {"fig": fig, "axis": axis, "log": False, "room": 0}
+    if fig is not None:
+        args |= {"log": fig._fit.args["x_log"], "room": fig.min_border_right}
     axis.ticker = FixedTicker(ticks=values, minor_ticks=[])
-    # nearest value, so that a tick is found although the browser recomputes it in floating point
-    axis.formatter = CustomJSTickFormatter(
-        args=args,
-        code="""
-        const far = (i) => Math.abs(values[i] - tick)
-        return texts[values.reduce((best, _, i) => (far(i) < far(best) ? i : best), 0)]
-        """,
-    )
+    axis.formatter = CustomJSTickFormatter(args=args, code=_TICKS_JS)
 
 
 def label(
     themed: Themed, fig, text: str, role: str, *, x: float = 0, y: float = 0, bold: bool = False, **options
 ) -> Label:
-    """Add a direct label at data position (x, y) in the colour of ``role``; returns it to be moved and reworded."""
+    """Add a direct label at data position (x, y) in the colour of ``role``; returns it to be moved and reworded.
+
+    It stands on a patch of paper, so that no line crosses it, and the browser keeps it inside the frame.
+    """
     px = float(str(options.pop("text_font_size", BIG)).removesuffix("px"))
+    options = {"background_fill_alpha": 0.85, "padding": 1, **options}
     item = Label(x=x, y=y, text=text, text_font=FONT, text_font_style="bold" if bold else "normal", **options)
     themed.size(item, text_font_size=px)
-    themed.colour(item, text_color=role)
+    themed.colour(item, text_color=role, background_fill_color="paper")
     fig.add_layout(item)
+    for name in _MOVES:
+        item.js_on_change(name, fig._fit)
     return item
+
+
+def heading(themed: Themed, fig, text: str) -> None:
+    """Put a title over the frame."""
+    fig.title = Title(text=text, text_font=FONT, align="left")
+    themed.size(fig.title, text_font_size=BIG)
+    themed.colour(fig.title, text_color="ink")
+
+
+def legend(themed: Themed, fig, entries: Iterable[tuple[str, str]]) -> list[Title]:
+    """Put one line for each (text, role) above the frame, where no point can lie; returns them to be reworded."""
+    made = []
+    for text, role in reversed(list(entries)):
+        item = Title(text=text, text_font=FONT, text_font_style="bold", align="left", standoff=2)
+        themed.size(item, text_font_size=SMALL + 1)
+        themed.colour(item, text_color=role)
+        fig.add_layout(item, "above")
+        made.append(item)
+    return made[::-1]
 
 
 def hover(fig, renderers, tooltips, **options) -> HoverTool:
@@ -185,20 +243,17 @@ def hover(fig, renderers, tooltips, **options) -> HoverTool:
     return tool
 
 
-def label_zone(fig, last: float, pixels: int) -> None:
-    """Keep ``pixels`` of the frame right of ``last`` free for the names of the curves, at any width (log axis)."""
-    start = fig.x_range.start
-    fig.x_range.end = last * (last / start) ** 0.15
+def label_zone(fig, last: float, labels: Iterable[Label]) -> None:
+    """Keep the frame right of ``last`` free for ``labels``, the names at the ends of the curves (log axis).
+
+    As wide as the longest of them at any width and text size; the browser also keeps them apart.
+    """
+    fig.x_range.end = last * (last / fig.x_range.start) ** 0.15
     for grid in fig.ygrid:
         grid.cross_bounds = (1, last)
-    code = """
-    const w = fig.inner_width
-    const room = w > 1000 ? 1.5 * pixels : pixels  // wide enough to be presenting with larger names
-    if (w > 2 * room) fig.x_range.end = last * Math.pow(last / fig.x_range.start, room / (w - room))
-    """
-    callback = CustomJS(args={"fig": fig, "last": last, "pixels": pixels}, code=code)
-    fig.js_on_change("inner_width", callback)
-    fig.x_range.js_on_change("start", callback)
+    for item in labels:
+        item.tags = ["end"]
+    fig._fit.args = {**fig._fit.args, "last": float(last)}
 
 
 def spread(values: Iterable[float], gap: float) -> list[float]:

@@ -19,11 +19,23 @@ if (value >= 1) return Number(value.toPrecision(3)).toLocaleString("en") + " s"
 const k = Math.min(4, Math.max(1, Math.ceil(-Math.log10(value) / 3 - 1e-9)))
 return Number((value * 10 ** (3 * k)).toPrecision(3)) + " " + ["s", "ms", "µs", "ns", "ps"][k]
 """
+_BINARY = """
+const k = value < 1024 ? 0 : value < 1024 ** 2 ? 1 : 2
+const exact = value.toLocaleString("en") + " B"
+if (!k) return exact
+const short = Number((value / 1024 ** k).toPrecision(4)).toLocaleString("en", { maximumFractionDigits: 3 })
+return short + " " + ["KiB", "MiB"][k - 1] + " (" + exact + ")"
+"""
 
 
 def bytes_() -> CustomJSHover:
     """Decimal bytes: 545259520 -> "545 MB"."""
     return CustomJSHover(code=_BYTES)
+
+
+def binary() -> CustomJSHover:
+    """Bytes on the chip, and every digit of them: 115200 -> "112.5 KiB (115,200 B)"."""
+    return CustomJSHover(code=_BINARY)
 
 
 def seconds() -> CustomJSHover:

@@ -7,19 +7,17 @@ from collections.abc import Callable
 import numpy as np
 from bokeh.events import Tap
 from bokeh.models import ColumnDataSource, LogColorMapper
-from bokeh.palettes import Cividis256
 
 from plates import block_axis, figures, hovers
 from plates.cliff import LEFT, RIGHT
 from plates.figures import Themed
+from plates.ramp import RAMP
 from workshop import sram, traffic
 from workshop.hardware import GPU
 from workshop.problem import Problem, Tile
 
 HEIGHT = 520
-PALETTE = Cividis256[
-    ::-1
-]  # few bytes light, many dark; perceptually uniform and safe for colour-blind readers
+_LEAST = 4  # cells; a smaller island of a rounding's making has no border of its own
 _INNER = HEIGHT - 62
 _LINE = 22 / _INNER * block_axis.CELLS  # cells a label is high
 _MOST = 6  # labels: your tile, Algorithm 1, three kernels, and one to spare
@@ -35,6 +33,28 @@ def outline(inside: np.ndarray) -> tuple[list[list[float]], list[list[float]]]:
         xs.append([i, i + 1])
         ys.append([j + 1, j + 1])
     return xs, ys
+
+
+def without_islands(inside: np.ndarray, least: int) -> np.ndarray:
+    """Return ``inside`` (bool) with every connected part of fewer than ``least`` cells, in or out, given to its
+    surroundings."""
+    found, seen = inside.copy(), np.zeros(inside.shape, dtype=bool)
+    for start in np.ndindex(inside.shape):
+        if seen[start]:
+            continue
+        part, edge = {start}, [start]
+        while edge:
+            i, j = edge.pop()
+            for near in ((i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)):
+                within = 0 <= near[0] < inside.shape[0] and 0 <= near[1] < inside.shape[1]
+                if within and near not in part and inside[near] == inside[start]:
+                    part.add(near)
+                    edge.append(near)
+        cells = tuple(np.array(sorted(part)).T)
+        seen[cells] = True
+        if len(part) < least:
+            found[cells] = ~inside[start]
+    return found
 
 
 def region(fits: np.ndarray) -> tuple[list[float], list[float]]:
@@ -55,7 +75,7 @@ def region(fits: np.ndarray) -> tuple[list[float], list[float]]:
 
 def key(low: str, high: str, what: str) -> str:
     """Return the colour bar as HTML: the ramp between the least and the most, and what it shows, in words."""
-    ramp = ",".join(PALETTE[:: len(PALETTE) // 16])
+    ramp = ",".join(RAMP[:: len(RAMP) // 16])
     return (
         f'<div class="key"><span class="what">{what}</span><b>{low}</b>'
         f'<div class="ramp" style="background:linear-gradient(90deg,{ramp})"></div><b>{high}</b></div>'
@@ -78,7 +98,7 @@ class Landscape:
         for axis in (fig.xaxis[0], fig.yaxis[0]):
             block_axis.ticks(axis)
         colour = themed.colour
-        self._mapper = LogColorMapper(palette=PALETTE, low=1, high=2)
+        self._mapper = LogColorMapper(palette=RAMP, low=1, high=2)
         empty = np.ones((cells, cells), dtype=np.float32)
         names = ("image", "bytes", "time", "needs", "fits")
         self._image = ColumnDataSource({name: [empty] for name in names})
@@ -97,7 +117,7 @@ class Landscape:
             "x", "y", source=self._spilled, fill_alpha=0, line_width=3,
             hatch_pattern="right_diagonal_line", hatch_scale=11, hatch_weight=1.6, hatch_alpha=0.75,
         )  # fmt: skip
-        colour(spilled.glyph, hatch_color="paper", line_color="over", fill_color="paper")
+        colour(spilled.glyph, hatch_color="over", line_color="over", fill_color="paper")
         self._even = ColumnDataSource({"xs": [], "ys": []})
         for role, width in (("paper", 5), ("standard", 2.5)):
             border = fig.multi_line("xs", "ys", source=self._even, line_width=width, line_cap="square")
@@ -143,7 +163,7 @@ class Landscape:
                 "$y": hovers.one_of(block_axis.VALUES.tolist()),
                 "@bytes": hovers.bytes_(),
                 "@time": hovers.seconds(),
-                "@needs": hovers.count(" B"),
+                "@needs": hovers.binary(),
                 "@fits": hovers.words(words["map_fits_yes"], words["map_fits_no"]),
             },
         )  # fmt: skip
@@ -192,7 +212,7 @@ class Landscape:
         self._spilled.data = {"x": x, "y": y}
         self._verdict.visible = bool(x)
         worse = found["traffic_elements"] > traffic.ledger("standard", problem, tile).total
-        xs, ys = outline(worse)
+        xs, ys = outline(without_islands(worse, _LEAST))
         self._even.data = {"xs": xs, "ys": ys}
         edges = [x[0] for x, y in zip(xs, ys, strict=True) if x[0] == x[1] and y[0] == 0]
         self._border.visible = bool(edges)

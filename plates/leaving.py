@@ -6,9 +6,22 @@ the link is cut. The area of the notifications, a root of the document, stays in
 
 from __future__ import annotations
 
+import logging
+
 import panel as pn
 from panel.io.notifications import NotificationAreaBase
 from panel.util import edit_readonly
+from tornado.websocket import WebSocketClosedError
+
+
+class _Left(logging.Filter):
+    """Lets no trace through of a message to a reader who had just left: Panel sends it in a task nobody waits for."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not (record.exc_info and isinstance(record.exc_info[1], WebSocketClosedError))
+
+
+logging.getLogger("asyncio").addFilter(_Left())
 
 
 def unfollow_busy(page) -> None:

@@ -29,8 +29,27 @@ def _said(lang: str, key: str, **values: object) -> str:
     return labels("page", lang, "links")[key].format(**values)
 
 
+class Note(str):
+    """What was done with a bad value, in a sentence; ``key`` and ``text`` are as the link had them."""
+
+    key: str
+    text: str
+
+    def __new__(cls, sentence: str, key: str = "", text: str = "") -> Note:
+        note = super().__new__(cls, sentence)
+        note.key, note.text = key, text
+        return note
+
+
 def _kept(kept: object, lang: str) -> str:
-    return _said(lang, "ignored") if kept in (None, "") else _said(lang, "kept", value=kept)
+    if kept is None or kept == "":
+        return _said(lang, "ignored")
+    return _said(lang, "kept", value=_plain(kept))
+
+
+def _plain(value: object) -> str:
+    """Return a value as the page writes it: numbers with their thousands marked, switches as a link has them."""
+    return f"{int(value):,}" if isinstance(value, int) else str(value)
 
 
 def _choices(values: list[str]) -> str:
@@ -38,25 +57,37 @@ def _choices(values: list[str]) -> str:
     return ", ".join(named if len(named) <= _NAMED else [*named[:4], "…"])
 
 
-def _integer(
-    name: str, spec: param.Integer, text: str, kept: object, lang: str
-) -> tuple[int | None, str | None]:
+def whole(spec: param.Integer, text: str) -> tuple[int | None, str | None]:
+    """Return the nearest number in range, and the fault that ``text`` has as one: the name of a note."""
     low, high = spec.bounds
-    given = {"name": name, "text": _shown(text)}
     try:
         number = float(text.replace(",", "").replace("_", ""))
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        return None, _said(lang, "no_number", **given, kept=_kept(kept, lang))
+        return None, "no_number"
     clamped = min(max(number, low), high)
     value = round(clamped)
-    used = {"value": f"{value:,}", "low": f"{low:,}", "high": f"{high:,}"}
-    if clamped != number:
-        return value, _said(lang, "outside", **given, **used)
-    if value != number:
-        return value, _said(lang, "no_whole", **given, **used)
-    return value, None
+    return value, "outside" if clamped != number else "no_whole" if value != number else None
+
+
+def _integer(
+    name: str, spec: param.Integer, text: str, kept: object, lang: str
+) -> tuple[int | None, str | None]:
+    value, fault = whole(spec, text)
+    if fault is None:
+        return value, None
+    low, high = spec.bounds
+    return value, _said(
+        lang,
+        fault,
+        name=name,
+        text=_shown(text),
+        kept=_kept(kept, lang),
+        value=_plain(value),
+        low=_plain(low),
+        high=_plain(high),
+    )
 
 
 def _boolean(name: str, text: str, kept: object, lang: str) -> tuple[bool | None, str | None]:
@@ -101,9 +132,29 @@ def convert(owner: param.Parameterized, name: str, text: str, lang: str = "en") 
     return value, note
 
 
+def fit_step(settings: Settings, last: int | None, notes: list[Note], told: bool) -> list[Note]:
+    """Keep ``step`` within 0 to ``last``, the last step of the play on show (None: nothing is played there).
+
+    Returns ``notes`` with what was done, if the step was ``told`` by a link.
+    """
+    step = settings.step
+    if step is None or (last is not None and step <= last):
+        return notes
+    settings.step = last
+    if not told:
+        return notes
+    given = next((note.text for note in notes if note.key == "step"), str(step))
+    about = {"name": "step", "text": _shown(given)}
+    if last is None:
+        sentence = _said(settings.lang, "no_steps", **about)
+    else:
+        sentence = _said(settings.lang, "outside", **about, low="0", high=_plain(last), value=_plain(last))
+    return [*(note for note in notes if note.key != "step"), Note(sentence, "step", given)]
+
+
 def read(
     query: str, owners: Mapping[str, param.Parameterized], slugs: Iterable[str], lang: str = "en"
-) -> tuple[dict, list[str]]:
+) -> tuple[dict, list[Note]]:
     """Read ``query`` (with or without ``?``).
 
     Parameters
@@ -115,30 +166,32 @@ def read(
     Returns ``(values, notes)``: values by key, only those that apply; one sentence a bad key.
     """
     values: dict[str, object] = {}
-    notes: list[str] = []
+    notes: list[Note] = []
     slugs = list(slugs)
     fields = query.lstrip("?").split("&", _MOST_FIELDS)
     if len(fields) > _MOST_FIELDS:
-        notes.append(_said(lang, "too_many", most=_MOST_FIELDS))
+        notes.append(Note(_said(lang, "too_many", most=_MOST_FIELDS)))
     for key, texts in parse_qs("&".join(fields[:_MOST_FIELDS]), keep_blank_values=True).items():
         text = texts[-1]
         if len(texts) > 1 and (key == "plate" or key in owners):
-            notes.append(_said(lang, "repeated", name=key, times=len(texts)))
+            notes.append(Note(_said(lang, "repeated", name=key, times=len(texts)), key, text))
         if key == "plate":
-            if text in slugs:
-                values[key] = text
+            slug = text if text in slugs else text.strip().lower()
+            if slug in slugs:
+                values[key] = slug
             else:
-                notes.append(_said(lang, "no_plate", text=_shown(text)))
+                notes.append(Note(_said(lang, "no_plate", text=_shown(text)), key, text))
         elif key in owners:
             value, note = convert(owners[key], key, text, lang)
             if value is not None:
                 values[key] = value
             if note:
-                notes.append(note)
+                notes.append(Note(note, key, text))
     return values, notes
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """Return a value as it stands in a query."""
     if isinstance(value, list):
         return ",".join(value)
     return str(int(value)) if isinstance(value, bool) else str(value)
@@ -155,16 +208,18 @@ def write(
     ``lang`` stands in for the language of the settings.
     """
     pairs = [("plate", settings.plate)]
-    pairs += [(name, _text(getattr(settings, name))) for name in SHARED]
+    pairs += [(name, text_of(getattr(settings, name))) for name in SHARED]
     if settings.gpu == "custom":
-        pairs += [(name, _text(getattr(settings, name))) for name in CUSTOM_GPU]
+        pairs += [(name, text_of(getattr(settings, name))) for name in CUSTOM_GPU]
     if local is not None:
         for name in local_keys:
             value = getattr(local, name)
             if value != local.param[name].default:
-                pairs.append((name, _text(value)))
+                pairs.append((name, text_of(value)))
     if settings.step is not None:
         pairs.append(("step", str(settings.step)))
+    if settings.tour:
+        pairs.append(("tour", settings.tour))
     if settings.theme != "light":
         pairs.append(("theme", settings.theme))
     lang = lang or settings.lang

@@ -27,7 +27,7 @@ class Loop(JSComponent):
     words = param.Dict(doc="Labels, by key; `code` lists (line, product, depth).")
 
     _esm = static("transport.js") + static("memory.js")
-    _stylesheets: ClassVar[list[str]] = [static("transport.css"), static("memory.css")]
+    _stylesheets: ClassVar[list[str]] = [static("range.css"), static("transport.css"), static("memory.css")]
 
 
 def listing() -> list[list]:

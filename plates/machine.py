@@ -13,6 +13,7 @@ from plates.machine_run import RunPanel
 from plates.machine_seen import DIRECTIONS, look
 from plates.machine_sweep import Sweeps
 from plates.plate import Plate
+from plates.roles import MODEL
 from workshop import traffic, units
 from workshop.recordings.curves import rate
 
@@ -62,14 +63,24 @@ class Machine(Plate):
         seen, words = facts["_"], facts["words"]
         s = self.settings
         tiled = traffic.ledger("tiled", s.problem, s.tile).reads * s.problem.element_bytes * s.problem.heads
-        out = [text.Readout("bytes-tiled", tiled, units.bytes_(tiled), words["readout_tiled"], "chip")]
+        out = [
+            text.Readout(
+                "bytes-tiled",
+                tiled,
+                units.bytes_(tiled),
+                words["readout_tiled"].format(N=units.count(s.N)),
+                MODEL["tiled"],
+            )
+        ]
         if seen is None:
             return out
         if seen.case is not None:
             for name, role in (("L1", "chip"), ("DRAM", "hbm")):
                 level = seen.case.level(name)
                 label = words[f"readout_{name}"].format(
-                    model=words.said(level.model), counted=units.bytes_(level.counted)
+                    model=words.said(level.model),
+                    counted=units.bytes_(level.counted),
+                    N=units.count(seen.case.row.N),
                 )
                 off = machine_bytes.share(level.residual)
                 out.append(text.Readout(f"residual-{name.lower()}", abs(level.residual), off, label, role))
@@ -178,7 +189,7 @@ class Machine(Plate):
             sizing_mode="stretch_width",
             margin=(6, 0, 4, 0),
             visible=bool(cases),
-            sx={"& .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--rule)"}, "fontSize": 14},
+            sx=controls.SELECT,
         )
         self._pick.param.watch(self._on_pick, "value")
         return self._pick

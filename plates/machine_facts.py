@@ -22,15 +22,21 @@ _BLOCKS = (
 ).split()
 _FACTS = (
     "gpu l2 sms matmul copy cases agree_l1 agree_dram claimed unclaimed worst_l1 broken waves_example out_of_step "
-    "edge_low edge_high bytes_text law_text passes_text rate_text seconds_text sweep_text error_text sweep_N sweep_d "
-    "refused_count spilled_count tiles_count curve_heads fastest fastest_rate fastest_spill d direction mask dtype"
+    "edge_low edge_high bytes_text law_text passes_text rate_text seconds_text sweep_text error_text "
+    "curve_heads d direction mask dtype"
+).split()
+_SWEEP = (
+    "sweep_text sweep_N sweep_d refused_count spilled_count tiles_count fastest fastest_rate fastest_spill rule "
+    "rule_rate"
 ).split()
 
 
 def nothing(words: Labels) -> dict:
     """The facts where no recording is shipped: every name, with a word that says so."""
     blocks = dict.fromkeys(_BLOCKS, "") | {"machine": f'<p class="verdict">{words["no_recording"]}</p>'}
-    return dict.fromkeys(_FACTS, words["unknown"]) | {
+    return dict.fromkeys((*_FACTS, *_SWEEP), words["unknown"]) | {
+        "swept": False,
+        "rule_finds": False,
         "model_tag": "",
         "blocks": blocks,
         "_": None,
@@ -108,9 +114,7 @@ def _fill_bytes(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
         blocks["bytes_note"] = f"<p>{words['no_counters']}</p>"
         facts |= dict.fromkeys(("bytes_text", "law_text", "passes_text"), words["no_counters"])
         return
-    other = differences(case.row, seen.wanted)
-    if s.dtype != case.row.dtype:
-        other["dtype"] = (case.row.dtype, s.dtype)
+    other = differences(case.row, seen.wanted | {"dtype": s.dtype})
     note = provenance.nearest_note(other, words)
     shape = words["sentence"].format(text=machine_bytes.shape(case, words))
     link = f' <a href="{machine_bytes.link(case)}">{words["go_there"]}</a>' if other else ""
@@ -212,13 +216,16 @@ def _fill_sweep(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
     found, blocks = seen.sweep, facts["blocks"]
     if found is None:
         blocks |= {"sweep_note": f"<p>{words['no_sweep']}</p>", "sweep_from": ""}
-        names = ("sweep_text", "sweep_N", "sweep_d", "refused_count", "spilled_count", "fastest")
-        facts |= dict.fromkeys((*names, "fastest_rate", "fastest_spill"), words["unknown"])
+        facts |= dict.fromkeys(_SWEEP, words["unknown"]) | {"swept": False, "rule_finds": False}
         return
-    row, best = found.shape, found.fastest
+    row, best, rule = found.shape, found.fastest, found.largest_clean
     refused = [c for c in found.cells.values() if c.best is None]
     spilled = [c for c in found.cells.values() if c.spills]
     facts |= {
+        "swept": True,
+        "rule_finds": rule is best,
+        "rule": f"{rule.Br}×{rule.Bc}" if rule else words["unknown"],
+        "rule_rate": units.rate_flops(rule.rate) if rule else words["unknown"],
         "sweep_N": units.count(row.N),
         "sweep_d": row.d,
         "refused_count": len(refused),
@@ -231,11 +238,13 @@ def _fill_sweep(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
         ),
     }
     facts["sweep_text"] = words["sweep_text"].format(**{k: v for k, v in facts.items() if k != "words"})
-    other = differences(row, {n: v for n, v in seen.wanted.items() if n not in ("Br", "Bc")})
+    shape = {name: value for name, value in seen.wanted.items() if name not in ("Br", "Bc")}
+    other = differences(row, shape | {"dtype": s.dtype})
     shape = words["sweep_shape"].format(
         N=units.count(row.N),
         d=row.d,
         heads=row.heads,
+        dtype=row.dtype,
         stages=found.stages,
         mask=provenance.shown("causal", row.causal, words),
     )
@@ -260,10 +269,7 @@ def _fill_errors(facts: dict, seen: Seen, words: Labels, s: Settings) -> None:
         facts["error_text"] = words["no_errors"]
         return
     row = next(iter(found.rows.values()))
-    wanted = {"N": s.N, "d": s.d, "causal": s.causal}
-    other = differences(row, wanted)
-    if row.dtype != s.dtype:
-        other["dtype"] = (row.dtype, s.dtype)
+    other = differences(row, {"N": s.N, "d": s.d, "causal": s.causal, "dtype": s.dtype})
     shape = words["error_shape"].format(
         N=units.count(row.N), d=row.d, heads=row.heads, dtype=row.dtype,
         mask=words["mask_on" if row.causal else "mask_off"], direction=facts["direction"],

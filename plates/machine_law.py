@@ -9,11 +9,12 @@ from bokeh.models import ColumnDataSource, Span
 from plates import figures, machine_bytes
 from plates.figures import Themed
 from plates.language import Labels
+from plates.roles import MODEL, PROVIDER
 from workshop import units
 from workshop.recordings.boundaries import COMPULSORY_UP_TO, WAVES_FROM
 from workshop.recordings.evidence import Counted, Evidence, agrees
 
-_HEIGHT = 430
+_HEIGHT = 480
 
 
 class LawChart:
@@ -27,10 +28,10 @@ class LawChart:
         "unclaimed": "circle",
     }
     _ROLE: ClassVar[dict[str, str]] = {
-        "L1": "chip",
-        "compulsory": "hbm",
-        "waves": "flash",
-        "unclaimed": "over",
+        "L1": MODEL["tiled"],
+        "compulsory": MODEL["compulsory"],
+        "waves": MODEL["waves"],
+        "unclaimed": "muted",
     }
 
     def __init__(self, themed: Themed, words: Labels) -> None:
@@ -57,12 +58,8 @@ class LawChart:
         self._ring = ColumnDataSource({"x": [], "y": []})
         ring = fig.scatter("x", "y", source=self._ring, size=21, fill_color=None, line_width=2)
         themed.colour(ring.glyph, line_color="ink")
-        self._names = {
-            group: figures.label(
-                themed, fig, words[f"law_{group}"], self._ROLE[group], bold=True, text_font_size=14
-            )
-            for group in self.GROUPS
-        }
+        entries = [("", self._ROLE[group]) for group in self.GROUPS]
+        self._names = dict(zip(self.GROUPS, figures.legend(themed, fig, entries), strict=True))
         figures.hover(
             fig,
             dots,
@@ -106,18 +103,10 @@ class LawChart:
             span.update(start=low, end=high)
             figures.ticks(axis, figures.log_ticks(low, high, most=6), figures.round_text(units.bytes_))
         self._diagonal.data = {"x": [low, high], "y": [low, high]}
-        self._place(points, low, high)
-
-    def _place(self, points: dict, low: float, high: float) -> None:
-        """Names stand in the upper left corner, one below the other: the diagonal never enters it."""
-        decades = high / low
-        for k, (group, label) in enumerate(self._names.items()):
-            label.visible = bool(points[group])
-            label.update(
-                x=low * decades**0.03, y=high / decades ** (0.07 + 0.062 * k), text_baseline="middle"
-            )
-            mark = "■" if group == "L1" else {"compulsory": "●", "waves": "◆", "unclaimed": "○"}[group]
-            label.text = f"{mark} {self._words[f'law_{group}'].format(count=len(points[group]))}"
+        for group, name in self._names.items():
+            name.visible = bool(points[group])
+            mark = {"L1": "■", "compulsory": "●", "waves": "◆", "unclaimed": "○"}[group]
+            name.text = f"{mark} {words[f'law_{group}'].format(count=len(points[group]))}"
 
 
 def _apart(case: Counted) -> bool:
@@ -146,30 +135,32 @@ class PassesChart:
             self._edges.append(edge)
         self._models = ColumnDataSource({"x": [], "y": [], "shape": [], "said": []})
         mark = fig.scatter("x", "y", source=self._models, marker="dash", size=26, line_width=3)
-        themed.colour(mark.glyph, line_color="flash")
+        themed.colour(mark.glyph, line_color="ink")
         self.sources, dots = {}, []
         marks = {"one": "circle", "many": "circle", "apart": "triangle"}
-        for group, role in (("one", "ink"), ("many", "over"), ("apart", "standard")):
+        seen = PROVIDER["teaching"]
+        for group in marks:
             source = ColumnDataSource({"x": [], "y": [], "shape": [], "said": []})
             dot = fig.scatter("x", "y", source=source, size=11, line_width=2, marker=marks[group])
-            themed.colour(dot.glyph, fill_color="ink" if group == "one" else "paper", line_color=role)
+            themed.colour(dot.glyph, fill_color=seen if group == "one" else "paper", line_color=seen)
             self.sources[group] = source
             dots.append(dot)
         label = figures.label
         self._once = label(
-            themed, fig, words["zone_once"], "hbm", bold=True, text_align="right", text_font_size=14
+            themed,
+            fig,
+            words["zone_once"],
+            MODEL["compulsory"],
+            bold=True,
+            text_align="right",
+            text_font_size=14,
         )
         self._edge = label(themed, fig, words["zone_edge"], "muted", text_align="center", text_font_size=13)
-        self._waves = label(themed, fig, words["zone_waves"], "flash", bold=True, text_font_size=14)
-        self._key = [
-            label(themed, fig, f"{mark} {words[f'key_{name}']}", role, text_font_size=14)
-            for mark, name, role in (
-                ("●", "one", "ink"),
-                ("○", "many", "over"),
-                ("△", "apart", "standard"),
-                ("—", "model", "flash"),
-            )
-        ]
+        self._waves = label(themed, fig, words["zone_waves"], MODEL["waves"], bold=True, text_font_size=14)
+        entries = (("●", "one", seen), ("○", "many", seen), ("△", "apart", seen), ("—", "model", "ink"))
+        figures.legend(
+            themed, fig, [(f"{mark} {words[f'key_{name}']}", role) for mark, name, role in entries]
+        )
         figures.hover(
             fig, dots, '<div style="font:14px system-ui;padding:2px 4px"><b>@shape</b><br>@said</div>'
         )
@@ -212,7 +203,7 @@ class PassesChart:
         low, high = min(sizes) / 1.7, max(sizes) * 1.7
         self.fig.x_range.update(start=low, end=high)
         most = max([c.passes for c in cases] + [16.0])
-        self.fig.y_range.update(start=0.8, end=most * 2.6)
+        self.fig.y_range.update(start=0.8, end=most * 3.4)
         figures.ticks(self.fig.yaxis[0], [2.0**k for k in range(12) if 2**k <= most * 1.1], units.number)
         figures.ticks(
             self.fig.xaxis[0],
@@ -222,12 +213,10 @@ class PassesChart:
         l2 = found.recording.device.get("l2_bytes", 6e7) if found else 6e7
         first, last = COMPULSORY_UP_TO * l2, WAVES_FROM * l2
         self._edges[0].location, self._edges[1].location = first, last
-        top = most * 2.6
+        top = most * 3.4
         self._once.update(x=first, y=top, x_offset=-8, y_offset=-24)
         self._edge.update(x=(first * last) ** 0.5, y=top, y_offset=-46)
         self._waves.update(x=last, y=top, x_offset=8, y_offset=-24)
-        for k, key in enumerate(self._key):
-            key.update(x=low, y=top, x_offset=12, y_offset=-78 - 21 * k)
 
     @staticmethod
     def _model(case: Counted) -> float:

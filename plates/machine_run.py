@@ -79,14 +79,7 @@ class RunPanel:
         self._run = pmui.Button(
             label=words["run"], variant="contained", size="small", margin=(4, 10, 4, 0), disabled=True
         )
-        self._stop = pmui.Button(
-            label=words["cancel"],
-            variant="outlined",
-            size="small",
-            color="default",
-            margin=(4, 0),
-            disabled=True,
-        )
+        self._stop = controls.button(words["cancel"], margin=(4, 0), disabled=True)
         self._run.on_click(lambda _: self.start())
         self._stop.on_click(lambda _: self.cancel())
         self._kernel = pn.FlexBox(

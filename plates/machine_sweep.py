@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, LogColorMapper, Title
-from bokeh.palettes import Cividis256
+from bokeh.models import ColumnDataSource, LogColorMapper
 
-from plates import figures
+from plates import figures, ramp
 from plates.figures import Themed
 from plates.language import Labels
 from workshop import sram, units
 from workshop.hardware import GPU
-from workshop.problem import Problem
 from workshop.recordings.curves import case_of
 from workshop.recordings.sweep import Sweep
 
 _HEIGHT = 400
 _GRID = ":host{display:grid !important;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:4px 22px}"
-_PALE = 150  # colours of the palette from here on carry dark text
 _COLUMNS = ("x", "y", "rate", "shown", "mark", "ink", "tile", "said")
 
 
@@ -36,8 +32,7 @@ class Expected:
 def expected(found: Sweep, budget: int, gpu: GPU) -> Expected:
     """The model for the shape of a sweep: working set in a budget of KiB, data-sheet rates of ``gpu``."""
     row = found.shape
-    problem = Problem(N=row.N, d=row.d, H=row.heads, B=row.batch, dtype=row.dtype, causal=row.causal)
-    grid = sram.landscape(problem, budget, found.Br, found.Bc, gpu)
+    grid = sram.landscape(row.problem(), budget, found.Br, found.Bc, gpu)
     rate, fits = {}, {}
     for i, Br in enumerate(found.Br):
         for j, Bc in enumerate(found.Bc):
@@ -55,10 +50,7 @@ class _Map:
             min_border_left=52, min_border_right=6,
         )  # fmt: skip
         fig.grid.visible = False
-        heading = Title(text=title, text_font=figures.FONT, align="left")
-        themed.size(heading, text_font_size=figures.BIG)
-        themed.colour(heading, text_color="ink")
-        fig.title = heading
+        figures.heading(themed, fig, title)
         self._mapper = mapper
         self.cells = ColumnDataSource({name: [] for name in _COLUMNS})
         rect = fig.rect(
@@ -82,12 +74,14 @@ class _Map:
         themed.size(number.glyph, text_font_size=15)
         themed.size(mark.glyph, text_font_size=11.5)
         self.rings = {}
-        for name, role, size in (("fastest", "ink", 0.93), ("yours", "over", 0.86)):
+        for name, dash, size in (("fastest", "solid", 0.93), ("yours", [6, 4], 0.82)):
             source = ColumnDataSource({"x": [], "y": []})
-            ring = fig.rect("x", "y", width=size, height=size, source=source, fill_alpha=0, line_width=3)
-            themed.colour(ring.glyph, line_color=role, fill_color="paper")
-            if name == "yours":
-                ring.glyph.line_dash = [5, 3]
+            for role, width, line_dash in (("paper", 7, "solid"), ("ink", 3, dash)):  # seen on every cell
+                ring = fig.rect(
+                    "x", "y", width=size, height=size, source=source, fill_alpha=0, line_width=width,
+                    line_dash=line_dash,
+                )  # fmt: skip
+                themed.colour(ring.glyph, line_color=role, fill_color="paper")
             self.rings[name] = source
         plain = fig.text(
             "x", "y", text="shown", source=self.over, text_align="center", text_baseline="middle",
@@ -125,9 +119,7 @@ class _Map:
 
     def ink(self, rate: float) -> str:
         """A text colour that stands off the cell's colour; cells keep their colours in both themes."""
-        low, high = self._mapper.low, self._mapper.high
-        place = np.log(rate / low) / np.log(high / low) * 255
-        return "#111417" if place >= _PALE else "#ffffff"
+        return ramp.ink_on(ramp.at(rate, self._mapper.low, self._mapper.high))
 
 
 def _tiles(found: Sweep) -> list[tuple[int, int]]:
@@ -140,7 +132,7 @@ class Sweeps:
     def __init__(self, themed: Themed, words: Labels) -> None:
         self._words = words
         self._drawn: tuple | None = None
-        self._mapper = LogColorMapper(palette=Cividis256, low=1e13, high=1e15)
+        self._mapper = LogColorMapper(palette=ramp.RAMP, low=1e13, high=1e15)
         self.measured = _Map(themed, words, words["map_measured"], self._mapper)
         self.model = _Map(themed, words, words["map_model"], self._mapper)
         panes = [

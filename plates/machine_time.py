@@ -11,6 +11,7 @@ from bokeh.models import ColumnDataSource
 from plates import figures, text
 from plates.figures import Themed
 from plates.language import Labels
+from plates.roles import PROVIDER as ROLE
 from workshop import units
 from workshop.hardware import GPU
 from workshop.kernels.identify import remarks
@@ -18,14 +19,6 @@ from workshop.problem import Problem, Tile
 from workshop.recordings import PROVIDERS
 from workshop.recordings.curves import Ceilings, Curve, case_of, modelled, rate, roof
 
-ROLE = {
-    "standard": "standard",
-    "teaching": "chip",
-    "fast": "flash",
-    "sdpa-cudnn": "ink",
-    "sdpa-flash": "hbm",
-    "sdpa-efficient": "muted",
-}
 MARK = {
     "standard": "square",
     "teaching": "triangle",
@@ -122,7 +115,6 @@ class _Lines:
             height=_HEIGHT, min_border_left=70,
         )  # fmt: skip
         figures.ticks(fig.xaxis[0], _TICKS[last], units.count)
-        figures.label_zone(fig, last * 1.08, 124)
         self._model = ColumnDataSource({"x": [], "y": [], "n": [], "t": [], "r": [], "s": []})
         line = fig.line(
             "x", "y", source=self._model, line_width=2, line_dash=[10, 5], name=words["bound_model"]
@@ -149,6 +141,7 @@ class _Lines:
             self.sources[provider] = source
             self._labels[provider] = self._label(themed, words[f"short_{provider}"], role)
             renderers.append(dot)
+        figures.label_zone(fig, last * 1.08, self._labels.values())
         figures.hover(
             fig,
             renderers,
@@ -156,11 +149,9 @@ class _Lines:
         )
 
     def _label(self, themed: Themed, name: str, role: str):
-        item = figures.label(
-            themed, self.fig, name, role, bold=True, x_offset=10, text_baseline="middle", text_font_size=14,
-            background_fill_alpha=0.85, padding=1,
-        )  # fmt: skip
-        return themed.colour(item, background_fill_color="paper")
+        return figures.label(
+            themed, self.fig, name, role, bold=True, x_offset=10, text_baseline="middle", text_font_size=14
+        )
 
     def _changed(self, shown: Times) -> bool:
         """Whether another picture is due; N alone moves nothing."""
@@ -249,6 +240,7 @@ class RateChart(_Lines):
             text_baseline="middle",
             text_font_size=13,
         )
+        figures.label_zone(fig, LAST * 1.08, self._labels.values())
 
     def show(self, shown: Times) -> None:
         """Draw rates."""
@@ -260,7 +252,7 @@ class RateChart(_Lines):
         more = {} if standing is None else {"roof": (float(shown.Ns[-1]), float(standing[-1]))}
         self.patch(found, (shown.Ns, shown.model_rate, shown.model_seconds, shown.model_rate), 0, top, more)
         step = 100e12 if top > 400e12 else 20e12
-        figures.ticks(self.fig.yaxis[0], np.arange(0, top, 2 * step), lambda v: f"{v / 1e12:.0f}")
+        figures.ticks(self.fig.yaxis[0], np.arange(0, top, 2 * step), lambda v: units.count(v / 1e12))
         matmul = shown.ceilings.matmul
         for name, value in (("matmul", matmul.p50 if matmul else None), ("peak", shown.peak)):
             source, label = self._spans[name]

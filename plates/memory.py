@@ -7,6 +7,7 @@ from functools import lru_cache
 import param
 
 from plates import controls, text
+from plates.agreement import Agreement
 from plates.language import Labels
 from plates.loop import Loop, listing, opening, play
 from plates.memory_figures import Multiples
@@ -44,10 +45,8 @@ class Memory(Plate):
 
     slug = "memory"
     name = "Memory"
-    uses = frozenset(
-        {"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu", "bandwidth", "tflops", "step"}
-    )
     controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    uses = controls | {"step"}
     scope = "Forward and backward pass of one layer; modelled, but for the gradients."
     minutes = (4, 0)
     local_keys = ("boundary", "blocks")
@@ -88,6 +87,10 @@ class Memory(Plate):
         read = training_traffic.read_seconds(problem, gpu)
         even = training_traffic.cheapest_head(problem, gpu)
         scores = problem.heads * problem.N**2
+        asks = [
+            make("tiled", problem, tile) for make in (training_traffic.forward, training_traffic.backward)
+        ]
+        crossings = sum(line.tensor == "P" for line in ledgers["standard"].lines)
         loop = self._play()
         figure_2_rows = paper_figures.FIGURE_2
         ours = {
@@ -106,8 +109,8 @@ class Memory(Plate):
         facts = {
             "N": units.count(problem.N),
             "d": problem.d,
-            "Br": tile.Br,
-            "Bc": tile.Bc,
+            "Br": units.count(tile.Br),
+            "Bc": units.count(tile.Bc),
             "heads": units.count(problem.heads),
             "dtype": problem.dtype,
             "gpu": gpu.name,
@@ -117,14 +120,21 @@ class Memory(Plate):
             "kept_ratio": units.ratio(kept["standard"].total / kept["flash"].total),
             "peak_standard": units.bytes_(peak["standard"].total),
             "peak_flash": units.bytes_(peak["flash"].total),
-            "kept_P": units.bytes_(problem.score_bytes),
-            "kept_L": units.bytes_(problem.heads * problem.N * training_memory.STATISTIC_BYTES),
+            "kept_P": units.bytes_(kept["standard"].of("P")),
+            "kept_own": units.bytes_(kept["flash"].of("O", "logsumexp")),
             "moved_standard": units.bytes_(moved["standard"]),
             "moved_flash": units.bytes_(moved["flash"]),
             "moved_ratio": units.ratio(moved["standard"] / moved["flash"]),
+            "moved_falls": moved["flash"] < moved["standard"],
+            "moved_more": units.ratio(moved["flash"] / moved["standard"]),
+            "once": flash == "compulsory",
+            "asks_ahead": units.bytes_(asks[0].bytes(problem.dtype)),
+            "asks_back": units.bytes_(asks[1].bytes(problem.dtype)),
             "work_standard": units.flops(work["standard"]),
             "work_flash": units.flops(work["flash"]),
             "work_ratio": units.ratio(work["flash"] / work["standard"]),
+            "work_rises": work["flash"] >= work["standard"],
+            "causal": problem.causal,
             "seconds_standard": units.seconds(seconds["standard"]),
             "seconds_flash": units.seconds(seconds["flash"]),
             "seconds_ratio": units.ratio(seconds["standard"] / seconds["flash"]),
@@ -138,7 +148,8 @@ class Memory(Plate):
             "ridge": units.intensity(gpu.ridge(problem.dtype)),
             "recompute_layer": units.seconds(scores * recompute),
             "read_layer": units.seconds(scores * read),
-            "touched_layer": units.seconds(3 * scores * read),
+            "P_crossings": crossings,
+            "touched_layer": units.seconds(crossings * scores * read),
             "statistic_bytes": training_memory.STATISTIC_BYTES,
             "element_bytes": problem.element_bytes,
             "rate_note": self.said(gpu.rate(problem.dtype).note or ""),
@@ -172,7 +183,7 @@ class Memory(Plate):
                 )
                 for k, ledger in ledgers.items()
             ),
-            "check": report_table(report, words),
+            "gradients": report_table(report, words),
             "figure2": figure_2(words),
             "papermemory": memory_table(words),
         }
@@ -238,10 +249,11 @@ class Memory(Plate):
             {words["shape"].format(Br=Br, Bc=Bc): slug for slug, (Br, Bc) in _SHAPES.items()},
         )
         self._loop = Loop(words={**words, "code": listing()}, sizing_mode="stretch_width", margin=0)
+        self._agreement = Agreement((self._loop, ("step",)))
         self._loop.param.watch(self._on_step, "step")
         yield self.figure(self._loop, "loopfigure", "computed", description="loop_text")
         yield self.prose("check")
-        yield self.block("check")
+        yield self.block("gradients")
         yield self.prose("ledger")
         yield self.block("passes")
         yield self.block("ledgers")
@@ -252,7 +264,11 @@ class Memory(Plate):
 
     def _on_step(self, event) -> None:
         if not self._patching:
+            self._agreement.heard()
             self.settings.step = max(0, event.new)
+
+    def last_step(self) -> int:
+        return len(self._play()["steps"]) - 1
 
     def _step(self, loop: dict) -> int:
         chosen = self.settings.step
@@ -269,5 +285,6 @@ class Memory(Plate):
         if self._loop.data is not loop:
             self._loop.param.update(data=loop, step=step)
         elif self._loop.step != step:
+            self._agreement.told()
             self._loop.step = step
         self._patching = False

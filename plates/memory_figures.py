@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, Title
+from bokeh.models import ColumnDataSource
 
 from plates import figures
 from plates.figures import Themed
@@ -16,8 +16,11 @@ PANELS = {"memory": units.bytes_, "traffic": units.bytes_, "flops": units.flops,
 _FIRST, _LAST = 64, LIMITS["N"][1]
 _HEIGHT = 255
 _TOP = 0.17  # of the frame above the curves: two names at one end need it
-# two side by side where there is room, one below the other where not
-_GRID = ":host{display:grid !important;grid-template-columns:repeat(auto-fit,minmax(min(100%,390px),1fr));gap:4px 18px}"
+# two side by side where there is room, one below the other where not; never three and one
+_GRID = (
+    ":host{display:grid !important;"
+    "grid-template-columns:repeat(auto-fit,minmax(min(100%,max(390px,40%)),1fr));gap:4px 18px}"
+)
 
 
 def curves(problem: Problem, tile: Tile, gpu: GPU, boundary: str, N) -> dict[str, dict[str, np.ndarray]]:
@@ -53,12 +56,8 @@ class Multiples:
             y_log=True,
             height=_HEIGHT,
         )
-        title = Title(text=words[f"panel_{name}"], text_font=figures.FONT, align="left")
-        themed.size(title, text_font_size=figures.BIG)
-        themed.colour(title, text_color="ink")
-        fig.title = title
+        figures.heading(themed, fig, words[f"panel_{name}"])
         figures.ticks(fig.xaxis[0], [64, 4096, 262144], units.count)
-        figures.label_zone(fig, _LAST, 108)
         part = {"fig": fig, "lines": {}, "dots": {}, "labels": {}}
         for role in ("standard", "flash"):
             source = ColumnDataSource({"N": [], "value": []})
@@ -70,6 +69,7 @@ class Multiples:
             part["labels"][role] = figures.label(
                 themed, fig, words[f"curve_{role}"], role, bold=True, x_offset=6, text_baseline="middle"
             )
+        figures.label_zone(fig, _LAST, part["labels"].values())
         part["ratio"] = figures.label(
             themed, fig, "", "ink", bold=True, x_offset=12, y_offset=-10, text_baseline="top"
         )

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 import panel as pn
 import param
 
-from plates import language, terms, text
+from plates import language, links, terms, text, typography
 from plates.figures import Themed
+from plates.later import Later
 from plates.pause import Pause
-from plates.settings import Settings
+from plates.settings import CUSTOM_GPU, SHARED, Settings
 from workshop.formula import Formula
 
 _PROSE_AFTER = 60  # ms without a change
+# What a browser is sent at once is what fills a screen. Sending a view costs the server more than making it, and until
+# all that is sent at once is ready it answers no reader.
+_FIRST, _PART = 6, 4  # views
 
 
 class Plate:
@@ -31,8 +36,13 @@ class Plate:
         frozenset()
     )  # settings that the sidebar offers here; empty: all in `uses`
     scope: ClassVar[str] = ""  # e.g. "forward pass, one head, exact counts"
-    minutes: ClassVar[tuple[int, int]] = (0, 0)  # (in a 45-minute class, on the 10-minute path)
+    minutes: ClassVar[tuple[int, int]] = (0, 0)  # (in the 45-minute lesson, in the 10-minute tour)
     local_keys: ClassVar[tuple[str, ...]] = ()  # query keys that the plate's own state puts into the link
+
+    def __init_subclass__(cls, **more) -> None:
+        super().__init_subclass__(**more)
+        if "gpu" in cls.uses:  # the custom GPU is these numbers
+            cls.uses = cls.uses | set(CUSTOM_GPU)
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -43,7 +53,7 @@ class Plate:
         self._latest: dict = {}
         self._settled = False  # the first update of a page comes whole
         self._prose = Pause(self._write_prose, _PROSE_AFTER)
-        self.kicker = ""  # "Plate II of X": the shell knows
+        self.kicker = ""  # HTML, "Plate II of X": the shell knows
 
     # What a subclass says -------------------------------------------------------------------------------
 
@@ -69,6 +79,10 @@ class Plate:
     def settle(self, facts: dict) -> None:
         """Patch what may wait, with the prose, until a dragged slider rests: heavy figures, those far down the page."""
 
+    def last_step(self) -> int | None:
+        """Return the last step of the play that ``step`` of the settings stands on, or None without a play."""
+        return None
+
     # What the shell calls -------------------------------------------------------------------------------
 
     def view(self) -> pn.Column:
@@ -76,9 +90,15 @@ class Plate:
         if self._view is None:
             self.themed.theme = self.settings.theme
             found = text.sections(self.slug, self.settings.lang)
-            items: list = [self._pane("_head"), self._pane("_readouts"), *self.body()]
+            readouts = self._pane("_readouts")
+            readouts.css_classes = ["main-readouts"]
+            items: list = [self._pane("_head"), readouts, *self.body()]
             items += [self.prose(name) for name in ("try", "more", "terms", "sources") if name in found]
-            self._view = pn.Column(*items, sizing_mode="stretch_width", css_classes=["plate"], margin=0)
+            self._view = pn.Column(
+                *items[:_FIRST], sizing_mode="stretch_width", css_classes=["plate"], margin=0
+            )
+            parts = [items[k : k + _PART] for k in range(_FIRST, len(items), _PART)]
+            Later([partial(list, part) for part in parts], view=self._view)
             self.update()
         return self._view
 
@@ -105,9 +125,16 @@ class Plate:
 
     def _write(self, names: Iterable[str]) -> None:
         for name in names:
-            pane, html = self._texts[name], self._html(name, self._latest)
+            pane = self._texts[name]
+            html = typography.finished(self._html(name, self._latest), self.settings.lang)
             if pane.object != html:
                 pane.object = html
+
+    def rehead(self, kicker: str) -> None:
+        """Put ``kicker`` above the claim."""
+        self.kicker = kicker
+        if self._latest:  # else it could not be built
+            self._write(["_head"])
 
     def retheme(self) -> None:
         """Recolour the figures for the theme in the settings."""
@@ -122,6 +149,8 @@ class Plate:
     # Helpers for subclasses -----------------------------------------------------------------------------
 
     def _pane(self, name: str) -> pn.pane.HTML:
+        if name in self._texts:  # the first pane would stay empty
+            raise ValueError(f"{self.slug}: two texts are named {name!r}")
         pane = html_pane("")
         self._texts[name] = pane
         return pane
@@ -167,10 +196,27 @@ class Plate:
             return f'<div class="figcaption">{body} {tag}<span class="sr-only"> {spoken}</span></div>'
         if name in facts.get("blocks", {}):
             return facts["blocks"][name]
+        if name == "try":
+            source = text.answered(self.words(name), self._facts_at)
+            return (
+                f'<section class="prose prose-try">{text.tasks(source, facts, self.settings.lang)}</section>'
+            )
         body = text.section(self.slug, name, facts, self.settings.lang)
         if name == "terms":
             body = terms.linked(body, self.settings.lang)
         return f'<section class="prose prose-{name}">{body}</section>'
+
+    def _facts_at(self, link: str) -> dict:
+        """Return the facts of this plate in the state to which ``link`` leads from here."""
+        there = type(self)(Settings(**_values(self.settings)))
+        owners = dict.fromkeys((*SHARED, *CUSTOM_GPU), there.settings)
+        if there.local is not None:
+            there.local.param.update(**_values(self.local))
+            owners |= dict.fromkeys(self.local_keys, there.local)
+        values, _ = links.read(link, owners, [self.slug])
+        for name in values.keys() - {"plate"}:
+            owners[name].param.update(**{name: values[name]})
+        return there.facts()
 
     def formula(self, record: Formula, role: str) -> str:
         """Return the block of one formula: the law, the reader's numbers in it, how it is read, what it says."""
@@ -188,23 +234,24 @@ class Plate:
         """Return a pane for ``facts["blocks"][name]``: HTML that the plate makes itself (formulas, tables)."""
         return self._pane(name)
 
+    def styled(self, name: str, css: str) -> pn.pane.HTML:
+        """Return `block` with the stylesheet ``static/<css>`` beside the page's own."""
+        pane = self.block(name)
+        pane.stylesheets = [*pane.stylesheets, text.static(css)]
+        return pane
+
     def _head(self, facts: dict) -> str:
         lead = text.section(self.slug, "", facts, self.settings.lang)
         said = text.sections(self.slug, self.settings.lang).get("scope", self.scope)
         scope = f'<p class="scope">{said}</p>' if said else ""
-        return f'<div class="head"><p class="kicker">{self.kicker}{self._length()}</p>{lead}{scope}</div>'
-
-    def _length(self) -> str:
-        """How long the plate takes in a class, and whether it is on the short path."""
-        full, short = self.minutes
-        if not full:
-            return ""
-        found = text.sections("page", self.settings.lang)
-        words = found["length"].format(minutes=full)
-        words += found["on_path"].format(minutes=short) if short else found["off_path"]
-        return f'<span class="length">{words}</span>'
+        return f'<div class="head"><p class="kicker">{self.kicker}</p>{lead}{scope}</div>'
 
 
-def html_pane(html: str) -> pn.pane.HTML:
-    """Return a pane of HTML in the page's own typography."""
-    return pn.pane.HTML(html, stylesheets=[text.static("text.css")], sizing_mode="stretch_width", margin=0)
+def _values(owner: param.Parameterized) -> dict:
+    return {name: value for name, value in owner.param.values().items() if name != "name"}
+
+
+def html_pane(html: str, *, stylesheets: Iterable[str] = (), **more) -> pn.pane.HTML:
+    """Return a pane of HTML in the page's own typography; ``stylesheets`` come after it."""
+    sheets = [text.static("text.css"), *stylesheets]
+    return pn.pane.HTML(html, stylesheets=sheets, sizing_mode="stretch_width", margin=0, **more)

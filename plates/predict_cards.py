@@ -7,7 +7,7 @@ from zlib import crc32
 
 import numpy as np
 
-from plates import text
+from plates import text, typography
 from plates.figures import log_ticks, round_text
 from plates.quiz_questions import inline
 from workshop import predictions, sram, units
@@ -190,8 +190,8 @@ def cards(
     for slug in CARDS:
         card = _MAKE[slug](problem, tile, gpu, words)
         facts = {**common, **card.pop("facts")}
-        question = inline(text.fill(sections[slug], facts))
-        why = inline(text.fill(sections[f"{slug}_after"], facts))
+        question = inline(typography.singular(text.fill(sections[slug], facts), lang))
+        why = inline(typography.singular(text.fill(sections[f"{slug}_after"], facts), lang))
         link = name(plates[slug])
         found.append(
             {

@@ -27,4 +27,8 @@ class Predict(JSComponent):
     words = param.Dict(doc="Labels, by the names that the script uses.")
 
     _esm = STATIC / "quiz" / "predict.js"
-    _stylesheets: ClassVar[list[str]] = [static("quiz/common.css"), static("quiz/predict.css")]
+    _stylesheets: ClassVar[list[str]] = [
+        static("range.css"),
+        static("quiz/common.css"),
+        static("quiz/predict.css"),
+    ]

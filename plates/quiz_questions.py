@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
-from plates import text
+from plates import text, typography
 from workshop import quiz, units
 from workshop.hardware import GPU
 from workshop.problem import Problem, Tile
@@ -46,7 +46,7 @@ def parse(source: str) -> Words:
 @lru_cache(maxsize=4096)
 def inline(markdown: str) -> str:
     """Markdown of one sentence as HTML without a paragraph around it."""
-    return text.markdown(markdown).strip().removeprefix("<p>").removesuffix("</p>")
+    return typography.kept(text.markdown(markdown).strip().removeprefix("<p>").removesuffix("</p>"))
 
 
 def facts(problem: Problem, tile: Tile, gpu: GPU) -> dict:
@@ -58,8 +58,8 @@ def facts(problem: Problem, tile: Tile, gpu: GPU) -> dict:
         "heads": units.count(problem.heads),
         "dtype": problem.dtype,
         "causal": problem.causal,
-        "Br": tile.Br,
-        "Bc": tile.Bc,
+        "Br": units.count(tile.Br),
+        "Bc": units.count(tile.Bc),
         "M": units.binary(tile.M_bytes),
         "gpu": gpu.name,
     }
@@ -68,7 +68,7 @@ def facts(problem: Problem, tile: Tile, gpu: GPU) -> dict:
 def _shown(question: quiz.Question, common: dict, lang: str, name: Callable[[str], str | None]) -> dict:
     source = text.sections("quiz", lang)[question.slug]
     own = {k: text.phrase(v, lang) if isinstance(v, str) else v for k, v in question.facts.items()}
-    words = parse(text.fill(source, {**common, **own}))
+    words = parse(typography.singular(text.fill(source, {**common, **own}), lang))
     choices = []
     for key in question.choices:
         label, remark = words.choices.get(key, ("", ""))

@@ -7,7 +7,7 @@ import html
 import panel as pn
 import param
 
-from plates import controls, glossary, predict_cards, quiz_questions, text
+from plates import controls, glossary, ladder, predict_cards, quiz_questions, text
 from plates.plate import Plate
 from plates.published import tables
 from plates.quiz import Predict, Quiz
@@ -45,15 +45,20 @@ def _reported(published: tuple[float, float]) -> str:
     return f"{low} %" if low == high else f"{low}–{high} %"
 
 
+def _joined(kinds: tuple[str, ...], words) -> str:
+    """The kinds of work of a schedule as a list of words; both products are one kind to a reader."""
+    names = list(dict.fromkeys(words[f"wait_{kind}"] for kind in kinds))
+    if len(names) < 2:
+        return "".join(names)
+    return words["wait_list"].format(first=words.listed(names[:-1]), last=names[-1])
+
+
 class Review(Plate):
     """The last page: what was learnt, asked back, and where it came from."""
 
     slug = "review"
     name = "Review"
-    uses = frozenset(
-        {"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu", "bandwidth", "tflops"}
-    )
-    controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
     scope = "Forward pass unless a question says otherwise; models, except for the results, which are cited."
     minutes = (3, 1)
     local_keys = ("generation", "chip", "term")
@@ -95,12 +100,14 @@ class Review(Plate):
             "shared": units.percent(found.shared / found.period),
             "matmul_busy": units.percent(found.busy("matmul")),
             "serial": found.serial,
+            "waiting": _joined(found.chain, words),
             "limit": found.binding,
             "published": _reported(generation.published),
             "_": (shown, found),
         }
         facts["description"] = text.fill(text.sections(self.slug, s.lang)["said"], facts)
         facts["blocks"] = {
+            "ladder": ladder.html(problem, tile, s.gpu_record, "bound", s.lang),
             "verdict": self._verdict(facts, found),
             "versions": self._generations(problem, tile, words),
             "rates": self._rates(problem, tile, words),
@@ -197,6 +204,7 @@ class Review(Plate):
             words={**words, "see": words["term_see"]},
             **wide,
         )
+        yield self.styled("ladder", "ladder.css")
         yield self.prose("predict")
         yield self._cards
         yield self.prose("quiz")

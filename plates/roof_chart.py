@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from bokeh.models import ColumnDataSource
 
@@ -9,25 +11,30 @@ from plates import figures
 from plates.figures import Themed
 from workshop import roofline, units
 from workshop.hardware import GPU, SUSTAINED
-from workshop.problem import LIMITS
 from workshop.roofline import Time
 from workshop.units import DTYPE_BYTES
 
 HEIGHT = 480
 _INNER = HEIGHT - 62  # px between the axes, about
 _LINE = 20  # px, a label's height
-# Below the least that any model does for a byte (N = 1 in fp32 under `standard`), so that its name has room, and
-# past the most (N tokens in the smallest format under `compulsory`): no setting of the page leaves the axis.
-FIRST, LAST = 0.01, 2.0 * LIMITS["N"][1]
+_BELOW, _ABOVE = 100, 10  # times, that the axis reaches at least to both sides of the ridge
+_AROUND = 3  # times, that it reaches beyond a point, whose name has a place there
 
 
-def axes_of(gpu: GPU) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the ranges ((FLOP/B), (FLOP/s)) of a GPU's chart: the same for every problem and number format."""
-    ridges = [gpu.ridge(dtype) for dtype in DTYPE_BYTES]
-    x = (min(FIRST, min(ridges) / 10), max(LAST, max(ridges) * 10))
-    peak = max(gpu.rate(dtype).flops for dtype in DTYPE_BYTES)
-    floor = min(min(gpu.rate(dtype).flops for dtype in DTYPE_BYTES) / 100, gpu.bandwidth * FIRST)
-    return x, (floor, peak * 5)
+def axes_of(
+    gpu: GPU, dtype: str, points: Iterable[tuple[float, float]] = ()
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the ranges ((FLOP/B), (FLOP/s)) of a chart: whole decades around the ridge, and around every point.
+
+    points: (intensity, rate) of what is shown. Few problems leave the ridge's own decades, so the axes rarely move.
+    """
+    ridge, points = gpu.ridge(dtype), list(points)
+    x = [ridge / _BELOW, ridge * _ABOVE]
+    x += [at * side for at, _ in points for side in (1 / _AROUND, _AROUND)]
+    x0, x1 = 10.0 ** np.floor(np.log10(min(x))), 10.0 ** np.ceil(np.log10(max(x)))
+    rates = [gpu.bandwidth * x0, *(rate / _AROUND for _, rate in points)]
+    peak = max((*(gpu.rate(one).flops for one in DTYPE_BYTES), *(rate for _, rate in points)))
+    return (float(x0), float(x1)), (float(min(rates)), 5.0 * peak)
 
 
 class RoofChart:
@@ -36,8 +43,8 @@ class RoofChart:
     def __init__(self, themed: Themed, words: dict[str, str], names: dict[str, str], roles: dict[str, str]):
         self._words = words
         self.fig = fig = figures.chart(
-            themed, x=(FIRST, LAST), y=(1e11, 1e16), x_label=words["axis_intensity"], x_log=True, y_log=True,
-            height=HEIGHT, min_border_left=86,
+            themed, x=(1, 1e4), y=(1e12, 1e16), x_label=words["axis_intensity"], x_log=True, y_log=True,
+            height=HEIGHT, min_border_left=86, min_border_right=26,
         )  # fmt: skip
         self._band = ColumnDataSource({"x": [], "low": [], "high": []})
         band = fig.varea("x", "low", "high", source=self._band, fill_alpha=0.28)
@@ -45,16 +52,20 @@ class RoofChart:
         self._roof = ColumnDataSource({"x": [], "y": []})
         roof = fig.line("x", "y", source=self._roof, line_width=3)
         themed.colour(roof.glyph, line_color="ink")
+        self._other = ColumnDataSource({"x": [], "y": []})
+        other = fig.line("x", "y", source=self._other, line_width=2, line_dash="dashed")
+        themed.colour(other.glyph, line_color="muted")
         self._ridge = ColumnDataSource({"x": [], "y0": [], "y1": []})
-        rule = fig.segment("x", "y0", "x", "y1", source=self._ridge, line_dash="dotted", line_width=1.5)
-        themed.colour(rule.glyph, line_color="muted")
+        rule = fig.segment("x", "y0", "x", "y1", source=self._ridge, line_dash=[6, 4], line_width=1.5)
+        themed.colour(rule.glyph, line_color="ink")
         self._leaders = ColumnDataSource({"x": [], "y0": [], "y1": []})
         leader = fig.segment("x", "y0", "x", "y1", source=self._leaders, line_width=1)
         themed.colour(leader.glyph, line_color="muted")
         label = figures.label
         self._peak = label(themed, fig, "", "ink", text_align="right", x_offset=-8, y_offset=7)
+        self._other_peak = label(themed, fig, "", "muted", text_align="right", x_offset=-8, y_offset=7)
         self._slope = label(themed, fig, "", "ink", text_baseline="top", x_offset=16, y_offset=4)
-        self._at_ridge = label(themed, fig, "", "muted", bold=True, x_offset=8, y_offset=8)
+        self._at_ridge = label(themed, fig, "", "ink", bold=True, x_offset=8, y_offset=8)
         self._zones = []
         for name, side, offset in (("zone_memory", "right", -9), ("zone_compute", "left", 9)):
             lines = words[name].replace("|", "\n")
@@ -76,10 +87,23 @@ class RoofChart:
             f"{words['hover'].format(intensity='@i', rate='@r')}<br>@t, @w</div>",
         )
 
-    def patch(self, gpu: GPU, dtype: str, times: dict[str, Time], waits: dict[str, str]) -> None:
-        """Draw the roof of ``gpu`` and a point for each model of ``times``; ``waits``: what it waits for, in words."""
-        words, fig = self._words, self.fig
-        (x0, x1), (y0, y1) = axes_of(gpu)
+    def patch(
+        self,
+        gpu: GPU,
+        dtype: str,
+        times: dict[str, Time],
+        waits: dict[str, str],
+        marks: Iterable[tuple[float, float]] = (),
+        other: str | None = None,
+    ) -> None:
+        """Draw the roof of ``gpu`` and a point for each model of ``times``; ``waits``: what it waits for, in words.
+
+        ``marks``: (intensity, rate) of what else stands on the chart. ``other``: a second number format, whose roof is
+        drawn dashed.
+        """
+        words, fig, self._dtype = self._words, self.fig, dtype
+        points = [(time.intensity, time.rate) for time in times.values()]
+        (x0, x1), (y0, y1) = axes_of(gpu, dtype, [*points, *marks])
         fig.x_range.update(start=x0, end=x1)
         fig.y_range.update(start=y0, end=y1)
         figures.ticks(fig.xaxis[0], figures.log_ticks(x0, x1, most=5), figures.round_text(units.number))
@@ -110,7 +134,29 @@ class RoofChart:
         self._at_ridge.update(x=ridge, y=y0, text=words["ridge"].format(ridge=units.intensity(ridge)))
         for zone in self._zones:
             zone.update(x=ridge, y=y1)
-        self._patch_points(times, waits, peak, float(np.log10(y1 / y0)) / _INNER)
+        pixel = float(np.log10(y1 / y0)) / _INNER
+        higher = other is not None and gpu.rate(other).flops > peak
+        self._patch_points(times, waits, peak * 10 ** (-_LINE * pixel * higher), pixel)
+        self._patch_other(gpu, other, pixel)
+
+    def _patch_other(self, gpu: GPU, dtype: str | None, pixel: float) -> None:
+        """Draw the flat roof of a second number format, dashed, from the slope on; None takes it away."""
+        self._other_peak.visible = dtype is not None
+        if dtype is None:
+            self._other.data = {"x": [], "y": []}
+            self._peak.update(text_baseline="bottom", y_offset=7)
+            return
+        end, rate, chosen = self.fig.x_range.end, gpu.rate(dtype), gpu.rate(self._dtype)
+        # names hang under the lower roof, so that its own stands there and the higher one's above
+        higher = rate.flops > chosen.flops
+        for label, above in ((self._other_peak, higher), (self._peak, not higher)):
+            label.update(text_baseline="bottom" if above else "top", y_offset=7 if above else -6)
+        under = float(np.log10(rate.flops)) - (0 if higher else _LINE) * pixel
+        self.below_names = 10 ** (under if higher else min(under, float(np.log10(self.below_names))))
+        bends = [min(gpu.ridge(self._dtype), gpu.ridge(dtype)), gpu.ridge(dtype), end]
+        self._other.data = {"x": bends, "y": roofline.attainable(gpu, dtype, bends)}
+        peak = self._words["peak"].format(peak=units.rate_flops(rate.flops), dtype=rate.dtype)
+        self._other_peak.update(x=end, y=rate.flops, text=peak)
 
     def _patch_points(self, times: dict[str, Time], waits: dict[str, str], peak: float, pixel: float) -> None:
         """pixel: decades of the vertical axis a px. Names stand left of a point on the slope, below one on the roof."""
@@ -121,6 +167,8 @@ class RoofChart:
         top = float(np.log10(peak)) - 24 * pixel
         for k, model in enumerate(reversed(on_roof)):  # rightmost next to the roof: no leader crosses a name
             heights[model] = top - k * _LINE * pixel
+        #: the rate, FLOP/s, of the lowest name under the roof
+        self.below_names = 10 ** min([heights[m] for m in on_roof] + [top])
         slope = [m for m in sorted(times, key=lambda m: times[m].intensity) if m not in on_roof]
         least = -np.inf
         for model in slope:  # only ever upwards: below and to the right the slope itself runs

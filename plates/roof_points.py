@@ -34,7 +34,7 @@ class RoofPoints:
             )
             themed.colour(mark.glyph, fill_color="paper", line_color=ROLE[provider])
             self._labels[provider] = figures.label(
-                themed, fig, f"{name} {words['on_the_roof']}", ROLE[provider], text_font_size=13,
+                themed, fig, words[f"short_{provider}"], ROLE[provider], text_font_size=13,
                 text_baseline="middle", visible=False,
             )  # fmt: skip
             self.sources[provider] = source
@@ -45,8 +45,11 @@ class RoofPoints:
             '<div style="font:14px system-ui;padding:2px 4px"><b>$name</b><br>@i, @r<br>@t<br>@s</div>',
         )
 
-    def patch(self, found: Mapping[str, Point]) -> None:
-        """Show these points, none for an empty mapping."""
+    def patch(self, found: Mapping[str, Point], below: float, apart: bool) -> None:
+        """Show these points, none for an empty mapping.
+
+        below: FLOP/s under which their names have a place. apart: whether they stand over the roof of the models.
+        """
         words = self._words
         for provider, source in self.sources.items():
             point = found.get(provider)
@@ -75,29 +78,32 @@ class RoofPoints:
                     )
                 ],
             }
-        self._place(found)
+        self._place(found, below, apart)
 
-    def _place(self, found: Mapping[str, Point]) -> None:
-        """Names in a column right of the marks and below the models' names, each with a thin line to its mark.
+    def _place(self, found: Mapping[str, Point], below: float, apart: bool) -> None:
+        """Names in a column right of the marks and below what stands there, each with a thin line to its mark.
 
-        Standard stands apart, far left under the slope: its name is beside it.
+        Standard, far left, has its name beside it where the slope is above; with a roof of their own all are in line.
         """
         x_span, y_span = self._fig.x_range, self._fig.y_range
         wide, high = float(np.log10(x_span.end / x_span.start)), float(np.log10(y_span.end / y_span.start))
         pixel = high / 410
-        column = [p for p in sorted(found, key=lambda p: found[p].rate) if p != "standard"]
+        column = [p for p in sorted(found, key=lambda p: found[p].rate) if apart or p != "standard"]
         ends = {"x0": [], "y0": [], "x1": [], "y1": []}
         if column:
-            heights = figures.spread([float(np.log10(found[p].rate)) for p in column], 18 * pixel)
-            top = float(np.log10(y_span.end)) - 128 * pixel
-            down = max(0.0, heights[-1] - top)
-            x = max(found[p].intensity for p in column) * 10 ** (0.05 * wide)
+            gap = (16 if apart else 18) * pixel
+            heights = figures.spread([float(np.log10(found[p].rate)) for p in column], gap)
+            down = max(0.0, heights[-1] - float(np.log10(below)) + 14 * pixel)
+            x = max(found[p].intensity for p in column) * 10 ** (0.035 * wide)
             for provider, height in zip(column, heights, strict=True):
                 point, y = found[provider], 10 ** (height - down)
-                self._labels[provider].update(x=x, y=y, x_offset=3, text_align="left")
+                self._labels[provider].update(x=x, y=y, x_offset=3, y_offset=0)
                 for name, value in zip(ends, (point.intensity, point.rate, x, y), strict=True):
                     ends[name].append(value)
         if "standard" in found:
-            point = found["standard"]
-            self._labels["standard"].update(x=point.intensity, y=point.rate, x_offset=12, y_offset=-8)
+            label, short = self._labels["standard"], self._words["short_standard"]
+            if not apart:  # alone among names of models, one of which is called the same
+                point, short = found["standard"], f"{short} {self._words['on_the_roof']}"
+                label.update(x=point.intensity, y=point.rate, x_offset=12, y_offset=-8)
+            label.text = short
         self._leaders.data = ends

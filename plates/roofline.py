@@ -9,16 +9,19 @@ import param
 
 from plates import controls, provenance, text
 from plates.plate import Plate
+from plates.roles import MODEL as ROLE
 from plates.roof_chart import RoofChart
 from plates.roof_points import RoofPoints
 from plates.time_bars import Lane, bars
-from plates.traffic import ROLE, short
+from plates.traffic import short
 from workshop import formulas, roofline, traffic, units
 from workshop.hardware import GPUS, SUSTAINED
 from workshop.kernels.identify import known_gpu
 from workshop.recordings import nearest, points
+from workshop.recordings.curves import ceilings
 
 ALWAYS = ("standard", "bound")
+NAMES = 50  # times the intensity of a recorded run, where its name has a place
 MORE = tuple(model for model in traffic.MODELS if model not in ALWAYS)
 
 
@@ -34,8 +37,8 @@ class Roofline(Plate):
 
     slug = "roofline"
     name = "Roofline"
-    controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
-    uses = controls | {"bandwidth", "tflops"}
+    uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    controls = uses - {"Bc"}  # its part is small: what a tile spills, in the ladder and in answers
     scope = (
         "Forward pass, one layer, a lower bound of a model on data-sheet rates; nothing here was measured."
     )
@@ -64,7 +67,7 @@ class Roofline(Plate):
             "heads": units.count(problem.heads),
             "gpu": gpu.name,
             "dtype": s.dtype,
-            "Br": s.Br,
+            "Br": units.count(s.Br),
             "peak": units.rate_flops(gpu.rate(s.dtype).flops),
             "bandwidth": units.rate_bytes(gpu.bandwidth),
             "ridge": units.intensity(gpu.ridge(s.dtype)),
@@ -75,6 +78,7 @@ class Roofline(Plate):
             "work_standard": units.flops(standard.flops),
             "low": f"{round(low * 100)} %",
             "high": f"{round(high * 100)} %",
+            **self._copied(),
             "sustained_short": units.seconds(sustained[high]),
             "sustained_long": units.seconds(sustained[low]),
             "gpu_notes": " ".join(map(self.said, gpu.notes)),
@@ -108,9 +112,19 @@ class Roofline(Plate):
     def _shown(self) -> list[str]:
         return [m for m in traffic.MODELS if m in ALWAYS or m in self.local.time_models]
 
+    @staticmethod
+    def _copied() -> dict:
+        """The recorded machine, and the share of its data sheet's bandwidth that its own long copy reached; or ""."""
+        found = provenance.evidence()
+        copy = ceilings(found.recording).copy if found else None
+        slug = known_gpu(copy.gpu) if copy else None
+        if slug is None:
+            return {"copy_gpu": "", "copy_share": ""}
+        return {"copy_gpu": copy.gpu, "copy_share": units.percent(copy.p50 / GPUS[slug].bandwidth)}
+
     def _recorded(self) -> dict[str, points.Point]:
         s, found = self.settings, provenance.evidence()
-        return points.points(found, N=s.N, d=s.d, causal=s.causal) if found else {}
+        return points.points(found, N=s.N, d=s.d, causal=s.causal, dtype=s.dtype) if found else {}
 
     def _measured(self, recorded: dict[str, points.Point], words: dict) -> str:
         """What the recorded marks are, where from, and how they differ from what the reader chose; "" without."""
@@ -121,8 +135,13 @@ class Roofline(Plate):
         found, said = provenance.evidence().recording, text.labels("machine", self.settings.lang)
         rows = [point.row for point in recorded.values()]
         s, first = self.settings, rows[0]
-        wanted = {"N": s.N, "d": s.d, "heads": s.problem.heads}
+        wanted = {"N": s.N, "d": s.d, "heads": s.problem.heads, "dtype": s.dtype}
         note = provenance.nearest_note(nearest.differences(first, wanted), said)
+        roof = self._roof_of_marks(recorded)
+        if roof:
+            note += " " + words["measured_format"].format(
+                got=roof, asked=s.dtype, peak=units.rate_flops(s.gpu_record.rate(roof).flops)
+            )
         elsewhere = known_gpu(first.gpu)
         if elsewhere and elsewhere != s.gpu:
             note += " " + words["measured_elsewhere"].format(
@@ -133,11 +152,17 @@ class Roofline(Plate):
         shown = provenance.line(used, ("time", "dram-read"), said)
         return f'<p class="what">{text.kind("recorded", lang=words.lang)} {words["measured_note"]} {note}</p>{shown}'
 
+    def _roof_of_marks(self, recorded: dict[str, points.Point]) -> str | None:
+        """The number format of the recorded runs where its roof is not the one that the reader chose."""
+        gpu, chosen = self.settings.gpu_record, self.settings.dtype
+        formats = {point.row.dtype for point in recorded.values()}
+        return next((one for one in formats if gpu.rate(one).flops != gpu.rate(chosen).flops), None)
+
     def readouts(self, facts: dict) -> list[text.Readout]:
-        _, tile, _, times, words = facts["_"]
+        *_, times, words = facts["_"]
 
         def time(model: str, role: str) -> text.Readout:
-            shown = words[f"readout_{model}"].format(Br=tile.Br)
+            shown = words[f"readout_{model}"].format(Br=facts["Br"])
             return text.Readout(f"time-{model}", times[model].lower, facts[model], shown, role)
 
         ratio = times["standard"].lower / times["bound"].lower
@@ -145,7 +170,7 @@ class Roofline(Plate):
             time("standard", "standard"),
             time("bound", "flash"),
             text.Readout("time-ratio", ratio, facts["ratio"], words["readout_ratio"]),
-            time("tiled", "chip"),
+            time("tiled", ROLE["tiled"]),
         ]
 
     def _lane(self, model: str, times: dict, facts: dict, words: dict) -> Lane:
@@ -252,5 +277,10 @@ class Roofline(Plate):
         self._write(["verdict", "bars"])
         shown = {model: times[model] for model in self._shown()}
         waits = {model: words[f"waits_{time.binding}"] for model, time in shown.items()}
-        self._chart.patch(gpu, self.settings.dtype, shown, waits)
-        self._points.patch(facts["recorded"])
+        marks = [(p.intensity * side, p.rate) for p in facts["recorded"].values() for side in (1, NAMES)]
+        other = self._roof_of_marks(facts["recorded"])
+        if other:
+            marks.append((gpu.ridge(other), gpu.rate(other).flops))
+        self._chart.patch(gpu, self.settings.dtype, shown, waits, marks, other)
+        apart = bool(other) and gpu.rate(other).flops > gpu.rate(self.settings.dtype).flops
+        self._points.patch(facts["recorded"], self._chart.below_names, apart)

@@ -61,6 +61,7 @@ def picture(
                     "cut": task.end > span,
                     "kind": task.kind,
                     "part": task.part,
+                    "short": f"{part}{number}",
                     "text": words[f"short_{task.kind}"].format(part=part, visit=number).strip(),
                     "title": words[f"long_{task.kind}"].format(
                         part=f" {part}" if part else "",

@@ -33,7 +33,7 @@ class Serving(Plate):
 
     slug = "serving"
     name = "Serving"
-    uses = frozenset({"N", "B", "Br", "Bc", "sram", "dtype", "gpu", "bandwidth", "tflops"})
+    uses = frozenset({"N", "B", "Br", "Bc", "sram", "dtype", "gpu"})
     controls = frozenset({"N", "B", "dtype", "gpu"})
     scope = (
         "Decoding, one new token for each of B conversations of N tokens; a whole model where bytes and times "
@@ -108,7 +108,7 @@ class Serving(Plate):
             else "",
             "splits": own.splits,
             "checked": units.count(checked),
-            "error": units.number(error, 2),
+            "error": text.inline_readout("merge-error", error, units.number(error, 2)),
             "sms": gpu.sms,
             "each": "" if own.gpus == 1 else f" {words['each_gpu']}",
             "work": units.count(alone.work),
@@ -153,7 +153,8 @@ class Serving(Plate):
         return Problem(N=s.N, d=model.d, H=model.heads, B=s.B, dtype=s.dtype, causal=True)
 
     def readouts(self, facts: dict) -> list[text.Readout]:
-        _, _, fit, step, intensity, _, error, _, words = facts["_"]
+        _, _, fit, step, intensity, _, _, _, words = facts["_"]
+        s = self.settings
         return [
             text.Readout(
                 "kv-cache-bytes",
@@ -173,14 +174,12 @@ class Serving(Plate):
                 intensity["decode"],
                 facts["intensity"],
                 words["readout_intensity"].format(**facts),
-                "over",
+                "hbm",
             ),
             text.Readout(
                 "decode-time", step.seconds, facts["step"], words["readout_step"].format(**facts), "hbm"
             ),
-            text.Readout(
-                "merge-error", error, facts["error"], words["readout_error"].format(**facts), "chip"
-            ),
+            text.Readout("decode-rate", s.B / step.seconds, facts["rate"], words["readout_rate"]),
         ]
 
     # Pictures -------------------------------------------------------------------------------------------

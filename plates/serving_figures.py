@@ -14,7 +14,7 @@ from workshop.problem import LIMITS
 
 _FIRST, _LAST = 64, LIMITS["N"][1]
 _LINES = {"weights": "ink", "cache": "flash", "scores": "standard"}
-_INTENSITY = {"decode": "over", "weights": "ink", "prompt": "flash"}
+_INTENSITY = {"decode": "hbm", "weights": "ink", "prompt": "flash"}
 
 
 class Intensities:
@@ -85,7 +85,6 @@ class StepBytes:
             height=360,
         )
         figures.ticks(fig.xaxis[0], [64, 1024, 16384, 262144], units.count)
-        figures.label_zone(fig, _LAST, 130)
         self.lines, self._line_labels = {}, {}
         for name, role in _LINES.items():
             source = ColumnDataSource({"N": [], "bytes": [], "text": []})
@@ -105,6 +104,7 @@ class StepBytes:
                 text_baseline="middle",
                 bold=True,
             )
+        figures.label_zone(fig, _LAST, self._line_labels.values())
         self._now = fig.scatter([], [], size=12, line_width=0)
         themed.colour(self._now.glyph, fill_color="flash")
         figures.hover(

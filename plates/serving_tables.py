@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from plates import text
+from plates import figures, text
 from plates.settings import Settings
 from workshop import kv_cache, split_kv, units
 from workshop.hardware import GPU
 from workshop.language_models import LANGUAGE_MODELS, LanguageModel
 
 _SOLID = 60  # so many conversations in a bar run together
+_TICKS = 4  # at most, beside 0
 
 
 def fits(chosen_model: str, s: Settings, gpu: GPU, gpus: int, words: dict) -> str:
@@ -47,13 +49,32 @@ def fits(chosen_model: str, s: Settings, gpu: GPU, gpus: int, words: dict) -> st
         f'<span><i class="{name}"></i>{words[f"legend_{name}"]}</span>'
         for name in ("weights", "talks", "reserved")
     )
-    return f'<div class="legend">{keys}</div><div class="fits">{"".join(rows)}</div>'
+    scale = f'<div class="fit scale"><div></div><div class="ticks">{_ticks(whole)}</div></div>'
+    return f'<div class="legend">{keys}</div><div class="fits">{"".join(rows)}</div>{scale}'
+
+
+def _ticks(whole: int) -> str:
+    """The scale under the bars: round amounts of memory, and all of it at the right end."""
+    power = 10 ** math.floor(math.log10(whole / _TICKS))
+    step = next(n * power for n in (1, 2, 5, 10) if n * power >= whole / _TICKS)
+    round_ones = [k * step for k in range(_TICKS + 1) if k * step <= whole - step / 2]
+    said = figures.round_text(units.bytes_)
+    return "".join(
+        f'<span style="left:{at / whole:.3%}">{said(at) if at else 0}</span>' for at in (*round_ones, whole)
+    )
+
+
+def columns(cells: int, least: int, most: int) -> int:
+    """Return a number of columns in [least, most] whose rows are all full, the most there is; ``most`` if none."""
+    return next((n for n in range(most, least - 1, -1) if cells % n == 0), most)
 
 
 def sms(now: split_kv.Occupancy, words: dict) -> str:
+    wide, narrow = columns(now.sms, 24, 44), columns(now.sms, 12, 29)
     squares = '<i class="busy"></i>' * now.busy + "<i></i>" * (now.sms - now.busy)
     said = words["sms"].format(busy=now.busy, sms=now.sms)
-    return f'<div class="sms" role="img" aria-label="{said}">{squares}</div>'
+    size = f"--wide:{wide};--narrow:{narrow}"
+    return f'<div class="sms" style="{size}" role="img" aria-label="{said}">{squares}</div>'
 
 
 def occupancy(model: LanguageModel, B: int, gpu: GPU, gpus: int, pieces: tuple[int, int], words: dict) -> str:

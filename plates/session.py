@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import panel as pn
@@ -52,12 +53,22 @@ class Session:
         self.close()
 
 
+_heard = float("-inf")
+
+
+def quiet_for() -> float:
+    """Return for how many seconds no reader of this server has done anything that Python answers."""
+    return time.monotonic() - _heard
+
+
 def browser_speaks() -> None:
     """Note that the browser of the current session has its page: called wherever something arrives from there.
 
     Panel drops every change made in ``pn.io.hold`` until all components are drawn, because "the document is still to
     be sent". It has been sent long before: who moves a slider in that time would see neither box nor numbers follow.
     """
+    global _heard
+    _heard = time.monotonic()
     doc = pn.state.curdoc
     if doc is not None and doc.session_context is not None and doc.session_context.session is not None:
         pn.state._connected[doc] = pn.state._loaded[doc] = True

@@ -42,6 +42,7 @@ class Settings(param.Parameterized):
         allow_None=True,
         doc="Step of the step-through on show; None leaves the choice to the plate.",
     )
+    tour = param.Selector(default="", objects=["", "10", "45"], doc="The guided tour that is on, if one is.")
     theme = param.Selector(default="light", objects=["light", "dark"], doc="Colours of the page.")
     lang = param.Selector(default="en", objects=list(LANGUAGES), doc="Language of the prose.")
 

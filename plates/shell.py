@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import partial
+from html import escape
 from urllib.parse import urlencode
 
 import panel as pn
@@ -11,18 +13,32 @@ import panel_material_ui as pmui
 
 from plates import links, text
 from plates.bar import Bar, History
+from plates.keys import Keys
 from plates.leaving import forget_views_on_leaving, unfollow_busy
 from plates.pause import Pause
 from plates.plate import Plate, html_pane
 from plates.settings import CUSTOM_GPU, RESETTABLE, SHARED, Settings
 from plates.sidebar import SHOWS_ALL, Sidebar
 from plates.theme import PAGE_SX, css_variables, mui_theme
+from plates.tour import Tour, entries
 
 _log = logging.getLogger(__name__)
-_BAR_WORDS = ("present", "copy", "copied", "not_copied", "light", "dark", "controls", "plates", "language")
+_BAR_WORDS = (
+    "present",
+    "copy",
+    "copied",
+    "not_copied",
+    "light",
+    "dark",
+    "controls",
+    "plates",
+    "language",
+    "tours",
+)
 _NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 # Updates never take more than half of a session's time, however fast a slider is dragged.
 _SHORTEST_GAP, _LONGEST_GAP = 0.01, 0.15
+_NOTES = 6  # shown whole; the rest would push the page away
 _SETTLED = 30  # ms without another choice of plate
 
 
@@ -50,6 +66,7 @@ class Atlas:
 
         values, notes = self._read(query)
         self._apply(values)
+        notes = self._fit_step(notes, told="step" in values)
         words = text.sections("page", self.settings.lang)
         self._words = words
         self.history = History(self._on_search, width=0, height=0, margin=0)
@@ -60,24 +77,29 @@ class Atlas:
             current=self.settings.plate,
             theme=self.settings.theme,
             words={k: words[k] for k in _BAR_WORDS},
+            tours=entries(plates, self.settings.lang),
             sizing_mode="stretch_width",
             margin=0,
         )
         self._notes = html_pane("")
+        self._strip = html_pane("", css_classes=["tour-strip"], stylesheets=[text.static("tour.css")])
+        self._keys = Keys(width=0, height=0, margin=0)
         self._pager = html_pane("")
         self._stage = pn.Column(sizing_mode="stretch_width", margin=0)
         elsewhere = next((self._name(p) for p in plates if p.slug == SHOWS_ALL), "")
         self.sidebar = Sidebar(self.settings, words, self._on_reset, elsewhere)
         self._layout = pn.Column(
             self.sidebar.view,
-            pn.Column(self._notes, self._stage, self._pager, sizing_mode="stretch_width", margin=0),
+            pn.Column(
+                self._strip, self._notes, self._stage, self._pager, sizing_mode="stretch_width", margin=0
+            ),
             stylesheets=[text.static("layout.css")],
             sizing_mode="stretch_width",
             margin=0,
         )
         self.page = pmui.Page(
             title=words["title"],
-            header=[self.bar, self.history],
+            header=[self.bar, self.history, self._keys],
             main=[self._layout],
             dark_theme=self.settings.theme == "dark",
             theme_toggle=False,
@@ -95,18 +117,20 @@ class Atlas:
         forget_views_on_leaving()
         self._show_notes(notes)
         self._show_plate()
-        names = [*RESETTABLE, "plate", "theme"]
+        names = [*RESETTABLE, "plate", "theme", "tour"]
         self.settings.param.watch(self._on_settings, names)
         self.bar.param.watch(lambda event: self.settings.param.update(theme=event.new), "theme")
         self.bar.param.watch(self._on_present, "presenting")
-        for plate in self.plates.values():
+        for slug, plate in self.plates.items():
             if plate.local is not None:
-                plate.local.param.watch(self._on_local, [n for n in plate.local.param if n != "name"])
+                plate.local.param.watch(
+                    partial(self._on_local, slug), [n for n in plate.local.param if n != "name"]
+                )
 
     # Links ----------------------------------------------------------------------------------------------
 
     def _owners(self, slug: str) -> dict:
-        owners = dict.fromkeys((*SHARED, *CUSTOM_GPU, "step", "theme", "lang"), self.settings)
+        owners = dict.fromkeys((*SHARED, *CUSTOM_GPU, "step", "theme", "lang", "tour"), self.settings)
         plate = self.plates[slug]
         owners.update(dict.fromkeys(plate.local_keys, plate.local))
         return owners
@@ -124,6 +148,13 @@ class Atlas:
             plate.local.param.update(**own)
         self.settings.param.update(**{k: v for k, v in values.items() if k not in own})
 
+    def _fit_step(self, notes: list[links.Note], *, told: bool) -> list[links.Note]:
+        """Keep the step within the play on show; ``notes`` grow by what was done if a link ``told`` the step."""
+        if self.settings.step is None:
+            return notes
+        last = self.plates[self.settings.plate].last_step()
+        return links.fit_step(self.settings, last, notes, told)
+
     def search(self, lang: str | None = None) -> str:
         """Return the query that reproduces the view, in the language ``lang`` if one is given."""
         plate = self.plates[self.settings.plate]
@@ -135,8 +166,11 @@ class Atlas:
             self._write(push=False, top=False)
             return
         values, notes = self._read(search)
-        if kind == "follow" and values.get("plate", self.settings.plate) != self.settings.plate:
-            values.setdefault("step", None)  # another plate has steps of its own
+        elsewhere = values.get("plate", self.settings.plate) != self.settings.plate
+        if kind == "follow" and (elsewhere or values.get("tour")):
+            values.setdefault(
+                "step", None
+            )  # another plate has steps of its own, a stop starts with its first view
         if kind == "follow" and "lang" in values and values["lang"] != self.settings.lang:
             lang = values.pop("lang")  # a page keeps its language: the link opens one in the other
             self._apply(values)
@@ -149,9 +183,11 @@ class Atlas:
                 values.setdefault(name, plate.local.param[name].default)
             values.setdefault("step", None)
             values.setdefault("theme", "light")
+            values.setdefault("tour", "")
             values.pop("lang", None)
         self._push = kind == "follow"
         self._apply(values)
+        notes = self._fit_step(notes, told=values.get("step") is not None)
         self._flush()
         self._push = False
         self._show_notes(notes)
@@ -187,15 +223,23 @@ class Atlas:
             plate.present(event.new)
 
     def _show_notes(self, notes: list[str]) -> None:
-        items = "".join(f'<div class="note">{pn.util.escape(n)}</div>' for n in notes[:6])
+        items = "".join(f'<div class="note">{pn.util.escape(n)}</div>' for n in notes[:_NOTES])
+        if rest := notes[_NOTES:]:
+            keys = ", ".join(dict.fromkeys(note.key for note in rest))
+            more = text.labels("page", self.settings.lang, "links")["more"].format(count=len(rest), keys=keys)
+            items += (
+                f'<div class="note"><details><summary>{pn.util.escape(more)}</summary>'
+                + "".join(f"<div>{pn.util.escape(note)}</div>" for note in rest)
+                + "</details></div>"
+            )
         html = f'<div role="status">{items}</div>' if notes else ""
         if self._notes.object != html:
             self._notes.object = html
 
     # State -> view --------------------------------------------------------------------------------------
 
-    def _on_local(self, *events) -> None:
-        self._changed.update(f"local.{event.name}" for event in events)
+    def _on_local(self, slug: str, *events) -> None:
+        self._changed.add(f"local.{slug}")
         self._schedule()
 
     def _on_settings(self, *events) -> None:
@@ -215,6 +259,8 @@ class Atlas:
             doc.add_timeout_callback(self._flush, max(1, int(wait * 1000)))
 
     def _flush(self) -> None:
+        self._scheduled = True  # what follows from the changes is shown with them
+        self._fit_step([], told=False)
         self._scheduled = False
         changed, self._changed = self._changed, set()
         if not changed:
@@ -229,11 +275,13 @@ class Atlas:
                     plate.retheme()
             current = self.settings.plate
             for slug, plate in self.plates.items():
-                touched = changed & plate.uses or any(n.startswith("local.") for n in changed)
+                touched = changed & {*plate.uses, f"local.{slug}"}
                 if touched and (slug != current or "plate" in changed):
                     self._stale[slug] = True
                 elif touched:
                     self._update(plate)
+            if changed & {"plate", "tour"}:
+                self._guide()  # at once: whoever presses Next again means the stop after this one
             if "plate" in changed:
                 self._swap()
             if not self._push or self._trouble:
@@ -272,7 +320,7 @@ class Atlas:
         slug = self.settings.plate
         plate = self.plates[slug]
         at = list(self.plates).index(slug)
-        plate.kicker = self._words["kicker"].format(at=_NUMERALS[at], of=_NUMERALS[len(self.plates) - 1])
+        plate.kicker = self._kicker(at)
         try:
             view = plate.view()
         except Exception:
@@ -282,19 +330,38 @@ class Atlas:
             self._stale[slug] = False
             self._update(plate)
         self.bar.current = slug
-        self.sidebar.show(plate.controls or plate.uses)
-        self._pager.object = self._pages(at)
+        own = {"model"} & set(plate.local_keys)  # which a preset sets as well
+        waits = text.markdown(text.sections(slug, self.settings.lang).get("tile_acts", "")).strip()
+        waits = waits.removeprefix("<p>").removesuffix("</p>")
+        self.sidebar.show((plate.controls or plate.uses) | own, waits)
+        self._guide()
         self._stage.objects = [view]
+
+    def _guide(self) -> None:
+        """Say where the reader can go from here: along the tour that is on, or through all plates."""
+        at = list(self.plates).index(self.settings.plate)
+        name = self.settings.tour
+        self.plates[self.settings.plate].rehead(self._kicker(at))
+        if name:
+            tour = Tour(name, self._classes, self.settings.lang, self._name)
+            self._strip.object, self._pager.object = tour.strip(self.settings.plate), ""
+        else:
+            self._strip.object, self._pager.object = "", self._pages(at)
+
+    def _kicker(self, at: int) -> str:
+        """Where the plate stands; on the first one the tours start, unless one is on."""
+        where = self._words["kicker"].format(at=_NUMERALS[at], of=_NUMERALS[len(self.plates) - 1])
+        offered = [] if at or self.settings.tour else self.bar.tours
+        links = "".join(f'<a class="start" href="{escape(one["href"])}">{one["name"]}</a>' for one in offered)
+        return where + links
 
     def _pages(self, at: int) -> str:
         def link(i: int, word: str) -> str:
             if not 0 <= i < len(self._classes):
                 return "<span></span>"
             cls = self._classes[i]
-            query = urlencode({"plate": cls.slug})
-            short = f" · {self._words['short']}" if cls.minutes[1] else ""
-            small = f"<small>{self._words[word]}{short}</small>"
-            return f'<a href="?{query}">{small}{_NUMERALS[i]} {self._name(cls)}</a>'
+            small = f"<small>{self._words[word]}</small>"
+            return f'<a href="?{urlencode({"plate": cls.slug})}">{small}{_NUMERALS[i]} {self._name(cls)}</a>'
 
         links = link(at - 1, "back") + link(at + 1, "next")
         return f'<nav class="pager" aria-label="{self._words["pager"]}">{links}</nav>'

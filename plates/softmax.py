@@ -9,6 +9,7 @@ import panel as pn
 import param
 
 from plates import controls, exactness, text
+from plates.agreement import Agreement
 from plates.plate import Plate
 from plates.stepper import Stepper
 from workshop import formulas, narration, online_softmax, score_patterns, traffic, units
@@ -124,6 +125,9 @@ class Softmax(Plate):
     def _arguments(self) -> tuple:
         small, s = self.local, self.settings
         return small.pattern, small.sN, small.sd, small.sBr, small.sBc, s.causal, small.order, s.dtype, s.lang
+
+    def last_step(self) -> int:
+        return len(_play(*self._arguments())[0].steps) - 1
 
     def _step(self, run: Trace) -> int:
         chosen = self.settings.step
@@ -241,15 +245,11 @@ class Softmax(Plate):
         for name, values in _ROUND.items():
             symbol, _, meaning = words[f"control_{name}"].partition("|")
             numbers.append(
-                pn.Column(
-                    controls.NumberControl(self.local, name, symbol, meaning, values, self.settings.lang),
-                    width=215,
-                    margin=(0, 18, 0, 0),
-                )
+                controls.NumberControl(self.local, name, symbol, meaning, values, self.settings.lang, box=64)
             )
         patterns = {words[f"pattern_{slug}"]: slug for slug in score_patterns.PATTERNS}
         orders = {words[f"order_{order}"]: order for order in ORDERS}
-        yield pn.FlexBox(*numbers, gap="0 10px", margin=(4, 0, 0, 0))
+        yield controls.side_by_side(*numbers)
         yield pn.FlexBox(
             controls.choice(self.local, "pattern", words["control_pattern"], patterns, width=215),
             controls.options(self.local, "order", words["control_order"], orders, width=340),
@@ -257,6 +257,7 @@ class Softmax(Plate):
             gap="0 28px",
         )
         self._player = Stepper(words=words, sizing_mode="stretch_width", margin=0)
+        self._agreement = Agreement((self._player, ("step",)))
         self._player.param.watch(self._on_player_step, "step")
         yield self.figure(self._player, "figure", "computed", description="description")
         yield self.prose("rule")
@@ -271,6 +272,7 @@ class Softmax(Plate):
 
     def _on_player_step(self, event) -> None:
         if not self._patching:
+            self._agreement.heard()
             self.settings.step = max(0, event.new)
 
     def settle(self, facts: dict) -> None:
@@ -282,6 +284,7 @@ class Softmax(Plate):
             changes["trace"] = _play(*arguments)[1]
             self._loaded = arguments
         if self._player.step != number:
+            self._agreement.told()
             changes["step"] = number
         self._patching = True
         try:

@@ -10,7 +10,7 @@ import param
 from plates import controls, sparsity_tables, text
 from plates.mask_view import MaskView, drawing
 from plates.plate import Plate
-from plates.sparsity_figures import Shares, Waste
+from plates.sparsity_figures import Waste, shares
 from workshop import block_masks, mask_picture, results, roofline, units
 from workshop.block_masks import PATTERNS, Counts
 from workshop.mask_shapes import Banded, Gridded
@@ -72,10 +72,8 @@ class Sparsity(Plate):
 
     slug = "sparsity"
     name = "Sparsity"
-    uses = frozenset(
-        {"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu", "bandwidth", "tflops", "theme"}
-    )
     controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    uses = controls | {"theme"}
     scope = "Forward pass; tiles and bytes of one head, time of a layer; exact counts of a model, nothing measured."
     minutes = (3, 0)
     local_keys = ("pattern", "window", "tokens", "stride", "density", "paint")
@@ -111,14 +109,13 @@ class Sparsity(Plate):
             "dense": roofline.time_of(ledgers["dense"], block_masks.flops(dense, plain), plain, gpu),
             "mask": roofline.time_of(ledgers["mask"], block_masks.flops(counts, plain), plain, gpu),
         }
-        shares = {
+        left = {
             "live": live / s.N**2,
             "computed": counts.scores / dense.scores,
             "bytes": ledgers["mask"].total / ledgers["dense"].total,
             "time": times["mask"].lower / times["dense"].lower,
         }
         corner = mask_picture.corner(mask, s.Br, s.Bc)
-        q0, q1, k0, k1 = corner.tokens(s.Br, s.Bc)
         gathered = block_masks.gather(counts, plain)
         gather_bytes = sum(item.bytes for item in gathered)
         mask_bytes = ledgers["mask"].bytes(s.dtype)
@@ -127,8 +124,8 @@ class Sparsity(Plate):
         facts = {
             "N": units.count(s.N),
             "d": s.d,
-            "Br": s.Br,
-            "Bc": s.Bc,
+            "Br": units.count(s.Br),
+            "Bc": units.count(s.Bc),
             "dtype": s.dtype,
             "pattern": words[f"pattern_{self.local.pattern}"].lower(),
             "visited": units.count(counts.visited),
@@ -136,10 +133,10 @@ class Sparsity(Plate):
             "partial": units.count(counts.partial),
             "skipped": units.count(counts.skipped),
             "share": units.percent(counts.share),
-            "live_share": units.percent(shares["live"]),
+            "live_share": units.percent(left["live"]),
             "wasted": units.percent(counts.wasted),
             "live_keys": units.number(live / s.N),
-            "drawn": self._drawn(words, (q0, q1, k0, k1), isinstance(mask, Gridded), corner.mask.N),
+            **self._drawn(words, corner, s.tile, counts.total, s.N),
             "limit": units.number(limit),
             "gather": units.bytes_(gather_bytes),
             "gather_tiled": units.ratio(gather_bytes / mask_bytes),
@@ -154,12 +151,10 @@ class Sparsity(Plate):
             "fetched": units.percent(
                 block_masks.sectors(s.d, problem.element_bytes) * block_masks.SECTOR / row
             ),
-            "_": (mask, counts, dense, ledgers, times, shares, corner, words, plain),
+            "_": (mask, counts, dense, ledgers, times, left, corner, words, plain),
         }
-        facts["description"] = words["description"].format(**facts)
-        facts["shares_description"] = words["shares_description"].format(
-            **{name: units.percent(value) for name, value in shares.items()}
-        )
+        spoken = {f"left_{name}": units.percent(value) for name, value in left.items()}
+        facts["description"] = words["description"].format(**facts, **spoken)
         facts["waste_description"] = words["waste_description"].format(**facts)
         facts["blocks"] = {
             "formula": self._formula(counts, plain, tile, words),
@@ -170,15 +165,20 @@ class Sparsity(Plate):
         return facts
 
     @staticmethod
-    def _drawn(words, tokens, gridded: bool, drawn: int) -> str:
-        q0, q1, k0, k1 = (units.count(value) for value in tokens)
-        if gridded:
-            return words["drawn_whole"].format(n=units.count(drawn))
-        return words["drawn_corner"].format(q0=q0, q1=q1, k0=k0, k1=k1)
+    def _drawn(words, corner: mask_picture.Corner, tile: Tile, total: int, N: int) -> dict[str, str]:
+        """What part of the mask is drawn, ``drawn``, and which tiles the key beside the picture counts, ``counted``."""
+        shown = len(corner.rows) * len(corner.tiles)
+        part = (
+            "all" if corner.mask.N == N and shown == total else "corner" if corner.mask.N == N else "scaled"
+        )
+        q0, q1, k0, k1 = (units.count(value) for value in corner.tokens(tile.Br, tile.Bc))
+        said = {"q0": q0, "q1": q1, "k0": k0, "k1": k1, "n": units.count(corner.mask.N), "N": units.count(N)}
+        said |= {"shown": units.count(shown), "total": units.count(total)}
+        return {name: words[f"{name}_{part}"].format(**said) for name in ("drawn", "counted")}
 
     def readouts(self, facts: dict) -> list[text.Readout]:
-        _, counts, _, _, _, shares, _, words, _ = facts["_"]
-        times = {name: 1 / shares[name] if shares[name] else 1.0 for name in ("bytes", "time")}
+        _, counts, _, _, _, left, _, words, _ = facts["_"]
+        times = {name: 1 / left[name] if left[name] else 1.0 for name in ("bytes", "time")}
         return [
             text.Readout(
                 "visited-tiles", counts.visited, facts["visited"], words["readout_visited"], "flash"
@@ -190,7 +190,7 @@ class Sparsity(Plate):
                 times["bytes"],
                 units.ratio(times["bytes"]),
                 words["readout_bytes"],
-                "chip",
+                "hbm",
             ),
             text.Readout("mask-time-ratio", times["time"], units.ratio(times["time"]), words["readout_time"]),
         ]
@@ -211,16 +211,16 @@ class Sparsity(Plate):
             control = controls.NumberControl(
                 self.local, name, symbol, meaning, sorted(set(values)), self.settings.lang
             )
-            self._numbers[name] = pn.Column(control, width=300, margin=(0, 22, 0, 0))
-        yield controls.options(self.local, "pattern", words["control_pattern"], kinds)
-        yield pn.FlexBox(*self._numbers.values(), gap="0 10px", margin=(2, 0, 6, 0))
+            self._numbers[name] = pn.Column(control, width=248, margin=0)
+        kind = controls.options(self.local, "pattern", words["control_pattern"], kinds, width=712)
+        yield pn.FlexBox(
+            kind, *self._numbers.values(), gap="0 20px", align_items="center", margin=(2, 0, 6, 0)
+        )
         self._view_of_mask = MaskView(
             code=self.local.paint, opening=OPENING, words=words, sizing_mode="stretch_width", margin=0
         )
         self._view_of_mask.param.watch(self._on_paint, "code")
         yield self.figure(self._view_of_mask, "figure", "model", description="description")
-        self._shares = Shares(self.themed, words)
-        yield self.figure(self._shares.fig, "shares", "model", description="shares_description")
         yield self.block("formula")
         yield self.prose("why")
         yield self.block("ledger")
@@ -238,18 +238,19 @@ class Sparsity(Plate):
 
     def patch(self, facts: dict) -> None:
         s = self.settings
-        *_, shares, corner, words, _ = facts["_"]
+        *_, left, corner, words, _ = facts["_"]
         needed = _NEEDS.get(self.local.pattern, ())
         for name, column in self._numbers.items():
             column.visible = name in needed
         picture = drawing(corner, s.Br, s.Bc) | {
             "painted": self.local.pattern == "painted",
             "theme": s.theme,
+            "counted": facts["counted"],
+            "shares": shares(left, words),
         }
         changes = {"picture": picture}
         if self._view_of_mask.code != self.local.paint:
             changes["code"] = self.local.paint
         self._view_of_mask.param.update(**changes)
-        self._shares.patch(shares, words)
         arguments = self._arguments()
-        self._waste.patch(lambda side: _count(side, side, *arguments), s.N, shares["live"])
+        self._waste.patch(lambda side: _count(side, side, *arguments), s.N, left["live"])

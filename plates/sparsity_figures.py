@@ -1,4 +1,4 @@
-"""The sparsity plate's charts: shares of the run without a mask, and scores computed against the side of a tile."""
+"""The sparsity plate's figures: shares of the run without a mask, and scores computed against the side of a tile."""
 
 from __future__ import annotations
 
@@ -13,41 +13,20 @@ from workshop import units
 from workshop.block_masks import Counts
 
 SIZES = (8, 16, 32, 64, 128, 256, 512, 1024)  # square tiles on the chart of waste
-SHARES = ("live", "computed", "bytes", "time")
-SHARE_ROLE = {"live": "muted", "computed": "flash", "bytes": "chip", "time": "ink"}
+SHARE_ROLE = {"live": "muted", "computed": "flash", "bytes": "hbm", "time": "ink"}
 
 
-class Shares:
-    """Four shares of the dense run as bars."""
-
-    def __init__(self, themed: Themed, words: dict) -> None:
-        fig = figures.chart(
-            themed,
-            x=(0, 1.16),
-            y=(-0.6, len(SHARES) - 0.4),
-            x_label=words["shares_axis"],
-            height=210,
-            min_border_left=4,
-        )
-        figures.ticks(fig.xaxis[0], [0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
-        fig.yaxis.visible = False
-        fig.ygrid.visible = False
-        self.bars, self._bar_labels = {}, {}
-        for at, name in enumerate(reversed(SHARES)):
-            source = ColumnDataSource({"y": [at - 0.16], "right": [0.0]})
-            bar = fig.hbar(y="y", right="right", left=0, height=0.3, source=source, line_color=None)
-            themed.colour(bar.glyph, fill_color=SHARE_ROLE[name])
-            self.bars[name] = source
-            self._bar_labels[name] = figures.label(
-                themed, fig, "", SHARE_ROLE[name], x=0, y=at + 0.05, text_font_size="14px", bold=True
-            )
-        self.fig = fig
-
-    def patch(self, shares: dict[str, float], words: dict) -> None:
-        """shares: of the run without a mask, by name."""
-        for name in SHARES:
-            self.bars[name].data = {"y": self.bars[name].data["y"], "right": [shares[name]]}
-            self._bar_labels[name].text = words.pair(words[f"share_{name}"], units.percent(shares[name]))
+def shares(found: dict[str, float], words: dict) -> list[dict]:
+    """What is left of the run without a mask, by name, as the bars beside the mask: label, value, share, role."""
+    return [
+        {
+            "label": words[f"share_{name}"],
+            "value": units.percent(found[name]),
+            "share": found[name],
+            "role": role,
+        }
+        for name, role in SHARE_ROLE.items()
+    ]
 
 
 class Waste:
@@ -56,14 +35,13 @@ class Waste:
     def __init__(self, themed: Themed, words: dict) -> None:
         fig = figures.chart(
             themed,
-            x=(SIZES[0], SIZES[-1]),
+            x=(figures.first_shown(SIZES[0], SIZES[0]), SIZES[-1]),
             y=(0, 1),
             x_label=words["waste_axis"],
             x_log=True,
             height=300,
         )
         figures.ticks(fig.xaxis[0], SIZES[::2], units.count)
-        figures.label_zone(fig, SIZES[-1], 130)
         self.curve = ColumnDataSource({"side": [], "share": [], "text": []})
         self.floor = ColumnDataSource({"side": [], "share": []})
         floor = fig.line("side", "share", source=self.floor, line_width=2.5, line_dash=[6, 4])
@@ -94,6 +72,7 @@ class Waste:
             )
             for name, role in (("computed", "flash"), ("live", "muted"))
         }
+        figures.label_zone(fig, SIZES[-1], self._ends.values())
         figures.hover(
             fig,
             [dots],

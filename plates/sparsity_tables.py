@@ -25,7 +25,7 @@ def ways(
         "mask": (times["mask"].flops, times["mask"].bytes, times["mask"].lower),
         "gather": (pairs, gather_bytes * heads, gather_s),
     }
-    role = {"standard": "standard", "dense": "ink", "mask": "flash", "gather": "over"}
+    role = {"standard": "standard", "dense": "ink", "mask": "flash", "gather": "muted"}
     rows = []
     for name, (work, moved, seconds) in found.items():
         cells = [units.flops(work // heads), units.bytes_(moved // heads)]

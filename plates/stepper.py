@@ -25,4 +25,4 @@ class Stepper(JSComponent):
     words = param.Dict(doc="Labels, by the names that the parts use as `words.name`.")
 
     _esm = "\n".join(static(f"stepper/{part}.js") for part in _PARTS)
-    _stylesheets: ClassVar[list[str]] = [static("stepper.css")]
+    _stylesheets: ClassVar[list[str]] = [static("range.css"), static("stepper.css")]

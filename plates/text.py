@@ -8,6 +8,8 @@ by lines such as ``## why`` (one word in small letters; any other heading belong
 from __future__ import annotations
 
 import html
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +24,9 @@ from workshop import units
 from workshop.ledger import Ledger
 
 _LEDGER = ("tensor", "direction", "elements", "bytes", "why")
+_FITS = 4  # columns that a phone has room for
+# An item of a list of tasks: its link, then what it says. Loose text would be cut into one grid item a word in italics.
+_TASK = re.compile(r"<li>\s*(?:<p>)?(<a [^>]*>.*?</a>)(.*?)(?:</p>)?\s*</li>", re.S)
 STATIC = Path(__file__).parent.parent / "static"
 
 
@@ -67,6 +72,27 @@ def fill(source: str, facts: dict) -> str:
     return _template(source).render(facts)
 
 
+# A task and, quoted under it, its answer.
+_ANSWERED = re.compile(r"^(- \[[^\]]*\]\((\?[^)\s]*)\).*\n)((?: +> .*(?:\n|$))+)", re.M)
+_QUOTED = re.compile(r"\s*<blockquote>\s*<p>(.*?)</p>\s*</blockquote>", re.S)
+
+
+def answered(source: str, facts_at: Callable[[str], dict]) -> str:
+    """Fill the answers of tasks with ``facts_at(link)``: an answer speaks of the state to which its task leads."""
+
+    def filled(task: re.Match) -> str:
+        return task[1] + (fill(task[3].rstrip("\n"), facts_at(task[2])) + "\n" if "{" in task[3] else task[3])
+
+    return _ANSWERED.sub(filled, source)
+
+
+def tasks(source: str, facts: dict, lang: str) -> str:
+    """Return the tasks of a plate as HTML: a link, what to do there, and a folded answer."""
+    answer = labels("page", lang, "tasks")["answer"]
+    body = _TASK.sub(r"<li>\1<div>\2</div></li>", markdown(fill(source, facts)))
+    return _QUOTED.sub(rf"<details><summary>{answer}</summary><p>\1</p></details>", body)
+
+
 def section(slug: str, name: str, facts: dict, lang: str = "en") -> str:
     """Return section ``name`` of a plate's prose as HTML. A missing section raises KeyError with its file."""
     found = sections(slug, lang)
@@ -102,12 +128,21 @@ def inline_readout(name: str, value: float | int | str, shown: str) -> str:
 
 
 def readouts(items: list[Readout]) -> str:
-    """Return a strip of readouts."""
-    return '<div class="readouts">' + "".join(item.html() for item in items) + "</div>"
+    """Return a strip of readouts: in one row, or in rows of which none holds a single one."""
+    count = len(items)
+    size = "many" if count > _FITS else "four" if count == _FITS else "few"
+    return (
+        f'<div class="strip"><div class="readouts {size}" style="--all:{max(1, count)};--half:{(count + 1) // 2 or 1}">'
+        + "".join(item.html() for item in items)
+        + "</div></div>"
+    )
 
 
 def kind(name: str, explanation: str = "", lang: str = "en") -> str:
-    """Return the small tag that says where a figure's numbers come from: model, compiled, recorded or live."""
+    """Return the small tag that says where a figure's numbers come from.
+
+    ``name``: model, computed, compiled, recorded, live or cited.
+    """
     words = labels("page", lang, "kinds")
     if name not in words or name.startswith("about_"):
         raise ValueError(f"kind: expected one of {[k for k in words if '_' not in k]}, got {name!r}")
@@ -124,6 +159,11 @@ def formula(general: str, numbers: str, spoken: str, note: str, role: str = "ink
     )
 
 
+def _bare(markup: str) -> str:
+    """Return ``markup`` without its tags, for an attribute."""
+    return html.escape(" ".join(re.sub("<[^>]*>", " ", markup).split()), quote=True)
+
+
 def table(
     columns: list[tuple[str, bool]],
     rows: list[list[str]],
@@ -133,15 +173,20 @@ def table(
 ) -> str:
     """Return an HTML table. ``columns``: (heading, is it a number); cells are HTML; ``total`` is the last row.
 
-    ``chosen``: index of the row that is the reader's own, set in bold.
+    ``chosen``: index of the row that is the reader's own, set in bold. On a phone a row of many columns becomes a
+    card, and in one of few the last cell, if it is words, gets a line of its own.
     """
+
+    wide = len(columns) > _FITS
+    noted = not wide and len(columns) > 2 and not columns[-1][1]
+    labels = [f' data-label="{_bare(name)}"' if wide and name else "" for name, _ in columns]
 
     def line(cells: list[str], tag: str = "td", css: str = "") -> str:
         if len(cells) != len(columns):
             raise ValueError(f"table: expected {len(columns)} cells a row, got {len(cells)}: {cells}")
         inner = "".join(
-            f"<{tag}{' class=n' if number else ''}>{cell}</{tag}>"
-            for cell, (_, number) in zip(cells, columns, strict=True)
+            f"<{tag}{' class=n' if number else ''}{label if tag == 'td' else ''}>{cell}</{tag}>"
+            for cell, (_, number), label in zip(cells, columns, labels, strict=True)
         )
         return f"<tr{css}>{inner}</tr>"
 
@@ -149,7 +194,9 @@ def table(
     body = "".join(line(row, css=mark if i == chosen else "") for i, row in enumerate(rows))
     if total is not None:
         body += line(total, css=" class=total")
-    return f"<table><thead>{line([name for name, _ in columns], 'th')}</thead><tbody>{body}</tbody></table>"
+    shape = ' class="wide"' if wide else f' class="noted" style="--cells:{len(columns) - 1}"' if noted else ""
+    head = line([name for name, _ in columns], "th")
+    return f"<table{shape}><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
 def ledger(found: Ledger, element_bytes: int, title: str, lang: str = "en") -> str:

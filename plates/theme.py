@@ -9,7 +9,9 @@ SERIF = f'"Source Serif 4","Iowan Old Style",Palatino,Georgia,"DejaVu Serif",{_S
 SANS = f'"Source Sans 3","Segoe UI",system-ui,"Noto Sans",{_SANS_CJK},sans-serif'
 
 # Role -> colour. `standard` is the attention that writes S and P, `flash` the one that does not,
+# `tiled` and `algorithm-1` the two ways to cut it into tiles (`plates.roles` says which model has which role),
 # `chip` what stays on the chip, `hbm` what lives off it, `over` what exceeds the budget.
+# `rule` divides; `edge` bounds what can be pressed, typed into or dragged, and reaches 3:1.
 # Text colours reach 4.5:1 on `paper` and `panel` in both themes (tests/plates/test_theme.py).
 PALETTES: dict[str, dict[str, str]] = {
     "light": {
@@ -18,8 +20,11 @@ PALETTES: dict[str, dict[str, str]] = {
         "ink": "#1e2126",
         "muted": "#5d6470",
         "rule": "#d9d2c3",
+        "edge": "#8a8374",
         "standard": "#b83a08",
         "flash": "#0b6499",
+        "tiled": "#5a2ec4",
+        "algorithm-1": "#552000",
         "chip": "#0d6f52",
         "hbm": "#5b616c",
         "over": "#a3195b",
@@ -32,8 +37,11 @@ PALETTES: dict[str, dict[str, str]] = {
         "ink": "#ece8df",
         "muted": "#a2a8b3",
         "rule": "#343840",
+        "edge": "#6a707b",
         "standard": "#ff8a5c",
         "flash": "#5cb8ea",
+        "tiled": "#9a86ff",
+        "algorithm-1": "#e8d63c",
         "chip": "#4fcf9f",
         "hbm": "#9aa0ab",
         "over": "#ff7db5",
@@ -73,6 +81,10 @@ def mui_theme(name: str) -> dict:
         },
         "shape": {"borderRadius": 4},
         "components": {
+            # labels of widgets, which no style of the widget itself reaches
+            "MuiFormControlLabel": {"styleOverrides": {"label": {"fontSize": "var(--control-size, 14px)"}}},
+            "MuiOutlinedInput": {"styleOverrides": {"root": {"fontSize": "var(--control-size, 14px)"}}},
+            "MuiMenuItem": {"styleOverrides": {"root": {"fontSize": "var(--control-size, 14px)"}}},
             "MuiAppBar": {
                 "styleOverrides": {
                     "root": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from plates import figures
 from workshop import units
 
 _ROOM = 1.25  # the budget is drawn at 1 / 1.25 of the width, until the bar needs more
@@ -47,9 +48,13 @@ class Bar:
         return end
 
 
+def amount(value: int) -> str:
+    """Bytes on the chip, here and beside the bar: KiB, with the half that parts of a tile often have."""
+    return figures.round_text(lambda exact: units.binary(exact, 4))(value)
+
+
 def _short(value: int) -> str:
-    number, _, unit = units.binary(value).partition(" ")
-    return f"{number}&nbsp;{unit}"
+    return amount(value).replace(" ", "&nbsp;")
 
 
 def _past(room: int, size: int) -> tuple[str, str]:
@@ -81,7 +86,7 @@ def _one(bar: Bar) -> str:
     left = 100 * bar.budget / end
     over = ""
     if at > bar.budget:
-        words = bar.over.format(bytes=units.exact_bytes(at - bar.budget).replace(" ", "&nbsp;"))
+        words = bar.over.format(bytes=_short(at - bar.budget))
         side = "left:0" if left < 50 else "right:0"
         over = (
             f'<div class="over" style="left:{left:.4f}%;width:{100 * (at - bar.budget) / end:.4f}%">'
@@ -98,10 +103,9 @@ def _one(bar: Bar) -> str:
 
 
 def bars(found: list[Bar]) -> str:
-    """Return the bars, and below them a list of all parts with their exact bytes, as HTML."""
+    """Return the bars, and below them a list of all parts and what they hold, as HTML."""
     items = "".join(
-        f'<li><i class="{s.slug}"></i><b>{s.name}</b> {units.exact_bytes(s.bytes).replace(" ", "&nbsp;")} '
-        f"<small>{s.what}</small></li>"
+        f'<li><i class="{s.slug}"></i><b>{s.name}</b> {_short(s.bytes)} <small>{s.what}</small></li>'
         for bar in found
         for s in bar.segments
     )

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import param
 
-from plates import controls, landscape, loop_orders, text, tile_bar
+from plates import controls, ladder, landscape, loop_orders, text, tile_bar
 from plates.cliff import Cliff
 from plates.compile_panel import CompilePanel
 from plates.landscape import Landscape
 from plates.plate import Plate
+from plates.roles import MODEL
 from plates.tile_bar import Bar, Segment
 from workshop import formulas, kernel_memory, kernel_tiles, residency, sram, traffic, units
 from workshop.masks import ceil_div
@@ -40,8 +41,7 @@ class Tiles(Plate):
 
     slug = "tiles"
     name = "Tiles"
-    controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
-    uses = controls | {"bandwidth", "tflops"}
+    uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
     scope = "Forward pass, one head, exact counts of a model. The spill too is modelled: a real kernel refuses instead."
     minutes = (5, 2)
     local_keys = ("tile_view", "tile_stages", "tile_colour")
@@ -61,7 +61,7 @@ class Tiles(Plate):
         moved["spill"] = sram.spill_ledger(problem, tile).bytes(problem.dtype)
         visits = int(formulas.FORMULAS["spill"].inputs(problem, tile, gpu)["visits"])
         block_Br, block_Bc = traffic.algorithm_1_blocks(tile.M(problem), problem.d)
-        crossing = sram.spill_crossing(problem, tile)
+        cliff = sram.cliff(problem, tile)
         first = sram.working_set(problem, replace(tile, Br=min(block_Br, _MOST), Bc=min(block_Bc, _MOST)))
         facts = {
             "N": units.count(s.N),
@@ -70,26 +70,28 @@ class Tiles(Plate):
             "Bc": units.count(s.Bc),
             "gpu": gpu.name,
             "dtype": s.dtype,
-            "needs": units.exact_bytes(needs.total),
-            "needs_kib": units.binary(needs.total),
-            "budget": units.exact_bytes(needs.budget),
-            "budget_kib": units.binary(needs.budget),
-            "excess": units.exact_bytes(needs.spill_bytes),
-            "room": units.exact_bytes(max(0, needs.budget - needs.total)),
+            "needs": tile_bar.amount(needs.total),
+            "needs_bytes": units.exact_bytes(needs.total).replace(" ", "\u00a0"),
+            "budget": tile_bar.amount(needs.budget),
+            "budget_bytes": units.exact_bytes(needs.budget).replace(" ", "\u00a0"),
+            "excess": tile_bar.amount(needs.spill_bytes),
+            "room": tile_bar.amount(max(0, needs.budget - needs.total)),
             "visits": units.count(visits),
             "passes": units.count(ceil_div(s.N, s.Br)),
             "A1_Br": units.count(block_Br),
             "A1_Bc": units.count(block_Bc),
             "A1_passes": units.count(ceil_div(s.N, block_Bc)),
+            "A1_back": units.count(ceil_div(s.N, block_Bc) - 1),
             "A1_note": words["A1_fits" if first.fits else "A1_spills"].format(
-                A1_excess=units.exact_bytes(first.spill_bytes).replace(" ", "\u00a0")
+                A1_excess=tile_bar.amount(first.spill_bytes).replace(" ", "\u00a0")
             ),
             "half_d": units.number(s.d / 2),
-            "crossing": words["never_passes"] if crossing is None else f"Br = {units.count(crossing)}",
-            "smem_block": units.exact_bytes(gpu.smem_block),
-            "smem_sm": units.binary(gpu.smem_sm),
-            "smem_block_kib": units.binary(gpu.smem_block),
-            "gap": units.exact_bytes(gpu.smem_sm - gpu.smem_block),
+            "crossing": "" if cliff.crossing is None else f"Br = {units.count(cliff.crossing)}",
+            "lowest": f"Br = {units.count(cliff.lowest)}",
+            "wins": cliff.wins,
+            "smem_block": tile_bar.amount(gpu.smem_block),
+            "smem_sm": tile_bar.amount(gpu.smem_sm),
+            "gap": tile_bar.amount(gpu.smem_sm - gpu.smem_block),
             "_": (problem, tile, gpu, needs, moved, words),
         }
         for model, value in moved.items():
@@ -106,6 +108,7 @@ class Tiles(Plate):
             "verdict": self._sentence(facts["verdict"], needs.fits),
             "bar": tile_bar.bars(self._kernel_bars() if kernel else self._teaching_bars()),
             "kernel": self._kernel_verdict() if kernel else "",
+            "ladder": ladder.html(problem, tile, gpu, "tiled", s.lang),
             "formulas": self._formulas(),
             "orders": self._orders(facts, words),
             "pins": self._pins_table(words),
@@ -119,19 +122,38 @@ class Tiles(Plate):
     @staticmethod
     def _verdict(facts: dict, needs, moved: dict, words: dict) -> str:
         ends = "better" if moved["spill"] <= moved["standard"] else "worse"
-        cost = text.inline_readout("traffic-with-spill", moved["spill"], facts["spill"])
-        return words[f"{'fits' if needs.fits else 'spills'}_{ends}"].format(**text.unbroken(facts), cost=cost)
+        said = text.unbroken(facts)
+        # where it spills, the number leads the readouts above
+        cost = said["spill"]
+        if needs.fits:
+            cost = text.inline_readout("traffic-with-spill", moved["spill"], cost)
+        return words[f"{'fits' if needs.fits else 'spills'}_{ends}"].format(**said, cost=cost)
 
     def readouts(self, facts: dict) -> list[text.Readout]:
         _, _, _, needs, moved, words = facts["_"]
         state = "chip" if needs.fits else "over"
         fits = "yes" if needs.fits else "no"
+        exact = "{} <small>({})</small>"
+        label = {
+            name: exact.format(words[f"readout_{name}"], facts[f"{name}_bytes"])
+            for name in ("needs", "budget")
+        }
+        truth = text.Readout(
+            "traffic-with-spill",
+            moved["spill"],
+            facts["spill"],
+            words["readout_with_spill"].format(**text.unbroken(facts)),
+            "over",
+        )
         return [
-            text.Readout("working-set", needs.total, facts["needs"], words["readout_needs"], state),
-            text.Readout("budget", needs.budget, facts["budget"], words["readout_budget"]),
+            *([] if needs.fits else [truth]),
+            text.Readout("working-set", needs.total, facts["needs"], label["needs"], state),
+            text.Readout("budget", needs.budget, facts["budget"], label["budget"]),
             text.Readout("spill-bytes", needs.spill_bytes, facts["excess"], words["readout_spill"], state),
             text.Readout("tile-fits", fits, words[fits], words["readout_fits"], state),
-            text.Readout("traffic-tiled", moved["tiled"], facts["tiled"], words["readout_tiled"], "flash"),
+            text.Readout(
+                "traffic-tiled", moved["tiled"], facts["tiled"], words["readout_tiled"], MODEL["tiled"]
+            ),
         ]
 
     def _teaching_bars(self) -> list[Bar]:
@@ -185,8 +207,8 @@ class Tiles(Plate):
         found = residency.resident_blocks(gpu, s.tile, s.d, s.dtype, stages)
         wants = found.registers + found.spilled
         facts = {
-            "shared": text.inline_readout("kernel-shared", view.shared, units.exact_bytes(view.shared)),
-            "limit": units.exact_bytes(gpu.smem_block),
+            "shared": text.inline_readout("kernel-shared", view.shared, tile_bar.amount(view.shared)),
+            "limit": tile_bar.amount(gpu.smem_block),
             "gpu": gpu.name,
             "wants": text.inline_readout("kernel-registers", wants, units.count(wants)),
             "threads": units.count(found.warps * 32),
@@ -204,7 +226,7 @@ class Tiles(Plate):
             out.append(
                 words["kernel_resident_one" if found.per_sm == 1 else "kernel_resident"].format(**facts)
             )
-        padded = int(kernel_memory.padded_head(s.d))
+        padded = kernel_memory.padded_head(s.d)
         if padded != s.d:
             out.append(words["kernel_padded"].format(padded=padded))
         if view.buffers < stages:
@@ -212,7 +234,7 @@ class Tiles(Plate):
         return self._sentence(" ".join(out), found.fits and not found.spilled)
 
     def _formulas(self) -> str:
-        shown = (("working-set", "chip"), ("traffic-tiled", "flash"), ("spill", "over"))
+        shown = (("working-set", "chip"), ("traffic-tiled", MODEL["tiled"]), ("spill", "over"))
         return "".join(self.formula(formulas.FORMULAS[slug], role) for slug, role in shown)
 
     @staticmethod
@@ -224,7 +246,9 @@ class Tiles(Plate):
             lines = tuple((words[f"order_{t}"], words[f"order_{name}_{t}"].format(**shown)) for t in terms)
             return loop_orders.Order(words[f"order_{name}"], role, outside, lines)
 
-        return loop_orders.orders([order("queries", "flash", True), order("keys", "standard", False)])
+        return loop_orders.orders(
+            [order("queries", MODEL["tiled"], True), order("keys", MODEL["algorithm_1"], False)]
+        )
 
     def _pins(self, words: dict) -> list[tuple[str, int, int, str]]:
         """(name, Br, Bc, source) of the tiles pinned on the map."""
@@ -252,8 +276,8 @@ class Tiles(Plate):
                 [
                     f'<a href="?Br={Br}&amp;Bc={Bc}" style="white-space:nowrap">{html.escape(name)}</a>',
                     f"{units.count(Br)} × {units.count(Bc)}",
-                    units.exact_bytes(needs.total) + over,
-                    units.exact_bytes(sram.kernel_view(s.problem, tile).shared),
+                    tile_bar.amount(needs.total) + over,
+                    tile_bar.amount(sram.kernel_view(s.problem, tile).shared),
                     units.bytes_(moved),
                     f"<small>{html.escape(source)}</small>",
                 ]
@@ -276,9 +300,7 @@ class Tiles(Plate):
         yield self.prose("order")
 
     def _styled(self, name: str):
-        pane = self.block(name)
-        pane.stylesheets = [*pane.stylesheets, text.static("tiles.css")]
-        return pane
+        return self.styled(name, "tiles.css")
 
     def _working_set(self, words: dict):
         yield self._styled("verdict")
@@ -294,6 +316,7 @@ class Tiles(Plate):
         yield self._stages
         yield self.figure(self._styled("bar"), "barfigure", "model", description="bar_text")
         yield self._styled("kernel")
+        yield self.styled("ladder", "ladder.css")
 
     def _cost(self, words: dict):
         yield self.prose("why")
@@ -323,7 +346,7 @@ class Tiles(Plate):
         self._stages.visible = self.local.tile_view == "kernel"
         self._cliff.patch(problem, tile)
         facts["blocks"]["key"] = self._texts["key"].object  # the map's, which waits with it
-        self._write(["verdict", "bar", "kernel"])
+        self._write(["verdict", "bar", "kernel", "ladder"])
 
     def settle(self, facts: dict) -> None:
         problem, tile, gpu, _, _, words = facts["_"]

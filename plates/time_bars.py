@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from plates.figures import round_text
 from workshop import units
 from workshop.roofline import Time
 
@@ -13,7 +14,9 @@ _ROOM = 1.02  # the sum's mark stays inside the frame
 _INSIDE = 0.55  # a bar this long carries its text itself
 _TEXT = 0.45  # of the axis: what a text beside a bar takes on a phone
 _NEAR = 0.2  # the same on a desktop
-_UNITS = ((86400, "d"), (3600, "h"), (60, "min"))  # as `units.seconds` writes times, from two of them on
+# as `units.seconds` writes times: from two of the long ones on, from one of the short ones on
+_LONG = ((86400, "d"), (3600, "h"), (60, "min"))
+_SHORT = ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 @dataclass(frozen=True)
@@ -28,23 +31,30 @@ class Lane:
     bytes: str  # beside the bar of memory traffic
 
 
-def end_of(longest: float) -> float:
-    """Return an axis end, s, just above ``longest`` (which is finite and positive): round in the unit it is read in."""
+def end_of(longest: float, read: float | None = None) -> float:
+    """Return an axis end, s, just above ``longest`` (which is finite and positive).
+
+    Round in the unit of ``read``: the longest time that stands in words beside a bar; of itself if there is none.
+    """
     if not 0 < longest < math.inf:
         raise ValueError(f"longest: expected a finite time above 0, got {longest!r}")
-    unit = _unit(longest)[0]
+    unit = _unit(read or longest)[0]
     decade = 10.0 ** math.floor(math.log10(longest / unit))
     return next(decade * step * unit for step in (*_STEPS, 12) if decade * step >= longest / unit * _ROOM)
 
 
-def _unit(time: float) -> tuple[int, str]:
-    """Seconds of the unit in which a time is read, and its name; (1, "") below two minutes."""
-    return next(((size, name) for size, name in _UNITS if time >= 2 * size), (1, ""))
+def _unit(time: float) -> tuple[float, str]:
+    """Seconds of the unit in which a time is read, and its name."""
+    time = float(f"{time:.3g}")  # as it is written
+    for size, name in _LONG:
+        if time >= 2 * size:
+            return size, name
+    return next(((size, name) for size, name in _SHORT if time >= size), (1e-12, "ps"))
 
 
-def ticks_of(end: float) -> list[tuple[float, str]]:
-    """Return (time in s, text) of the ticks of an axis that ends at ``end``, from 0, all in one unit."""
-    size, unit = _unit(end)
+def ticks_of(end: float, read: float | None = None) -> list[tuple[float, str]]:
+    """Return (time in s, text) of the ticks of an axis that ends at ``end``, from 0, all in the unit of ``read``."""
+    size, unit = _unit(read or end)
     decade = 10.0 ** math.floor(math.log10(end / size))
     lead = end / size / decade
     step = decade * size * (0.2 if lead < 1.3 else 0.5 if lead < 3.5 else 1 if lead < 6.5 else 2)
@@ -52,11 +62,8 @@ def ticks_of(end: float) -> list[tuple[float, str]]:
     return [(at, _tick(at, size, unit) if at else "0") for at in found]
 
 
-def _tick(value: float, size: int, unit: str) -> str:
-    if unit:
-        return f"{units.number(value / size)} {unit}"
-    number, _, unit = units.seconds(value).partition(" ")
-    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
+def _tick(value: float, size: float, unit: str) -> str:
+    return f"{round_text(units.number)(value / size)} {unit}"
 
 
 def _percent(value: float, end: float) -> str:
@@ -80,9 +87,10 @@ def _part(kind: str, value: float, end: float, words: str, line: float) -> str:
 
 def bars(lanes: list[Lane]) -> str:
     """Return the lanes over one time axis as HTML. Widths are shares of a round axis end."""
-    end = end_of(max(lane.time.upper for lane in lanes))
+    read = max(lane.time.lower for lane in lanes)
+    end = end_of(max(lane.time.upper for lane in lanes), read)
     rules = "".join(
-        f'<i style="left:{_percent(at, end)}"><span>{shown}</span></i>' for at, shown in ticks_of(end)
+        f'<i style="left:{_percent(at, end)}"><span>{shown}</span></i>' for at, shown in ticks_of(end, read)
     )
     rows = []
     for lane in lanes:

@@ -6,19 +6,12 @@ import numpy as np
 import param
 from bokeh.models import ColumnDataSource
 
-from plates import controls, figures, text
+from plates import controls, figures, ladder, text
 from plates.plate import Plate
+from plates.roles import MODEL as ROLE
 from workshop import break_even, formulas, traffic, units
 from workshop.problem import LIMITS
 
-ROLE = {
-    "standard": "standard",
-    "bound": "flash",
-    "tiled": "chip",
-    "algorithm_1": "over",
-    "compulsory": "hbm",
-    "waves": "ink",
-}
 DASH = {"tiled": [10, 4], "algorithm_1": [4, 3], "compulsory": [2, 4], "waves": [12, 4, 2, 4]}
 FIRST = 64  # the axis starts here unless the reader's N is shorter
 _LAST = LIMITS["N"][1]
@@ -51,6 +44,7 @@ class Traffic(Plate):
     slug = "traffic"
     name = "Traffic"
     uses = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    controls = uses - {"Bc"}  # its part is small: what a tile spills, in the ladder and in answers
     scope = "Forward pass, one head, exact element counts of a model; nothing here was measured."
     minutes = (5, 2)
     local_keys = ("models",)
@@ -77,8 +71,8 @@ class Traffic(Plate):
             "d": s.d,
             "heads": units.count(problem.heads),
             "dtype": s.dtype,
-            "Br": s.Br,
-            "Bc": s.Bc,
+            "Br": units.count(s.Br),
+            "causal": s.causal,
             "M": units.count(tile.M(problem)),
             "M_kib": units.binary(tile.M_bytes),
             "widest": units.ratio(widest),
@@ -87,7 +81,7 @@ class Traffic(Plate):
             "half_d": units.number(s.d / 2),
             "break_M": words["elements_of"].format(n=units.count(least)),
             "break_M_bytes": units.binary(least * problem.element_bytes),
-            "tiled_Br": words["never_passes"] if tiled_Br is None else f"Br = {tiled_Br}",
+            "tiled_Br": words["never_passes"] if tiled_Br is None else f"Br = {units.count(tiled_Br)}",
             "limit": units.ratio(float(gain)),
             "wins": words["fewer_bytes" if ratio["bound"] >= 1 else "more_bytes"],
             "_": (problem, tile, gpu, ledgers, totals, moved, ratio),
@@ -97,6 +91,7 @@ class Traffic(Plate):
             facts[f"{model}_ratio"] = units.ratio(ratio[model])
         facts["description"] = words["spoken"].format(**facts)
         facts["blocks"] = {
+            "ladder": ladder.html(problem, tile, gpu, "bound", s.lang),
             "formulas": self._formulas(),
             "answers": self._answers(totals, moved, ratio),
             "ledgers": self._ledgers(ledgers, problem),
@@ -122,7 +117,7 @@ class Traffic(Plate):
                 problem.score_bytes,
                 facts["score"],
                 heads.format(heads=facts["heads"]),
-                "hbm",
+                "standard",
             ),
         ]
 
@@ -176,7 +171,6 @@ class Traffic(Plate):
             [64, 1024, 16384, 262144],
             units.count,
         )
-        figures.label_zone(fig, _LAST, 100)
         self._lines, self._labels, self._renderers = {}, {}, {}
         for model in traffic.MODELS:
             source = ColumnDataSource({"N": [], "bytes": [], "n": [], "b": []})
@@ -193,6 +187,7 @@ class Traffic(Plate):
             self._labels[model] = figures.label(
                 themed, fig, named[model], ROLE[model], bold=True, x_offset=8, text_baseline="middle"
             )
+        figures.label_zone(fig, _LAST, self._labels.values())
         self._gap = ColumnDataSource({"x": [], "y0": [], "y1": []})
         rule = fig.segment("x", "y0", "x", "y1", source=self._gap, line_width=1.5)
         themed.colour(rule.glyph, line_color="ink")
@@ -209,10 +204,8 @@ class Traffic(Plate):
             "",
             "ink",
             bold=True,
-            text_align="right",
-            x_offset=-12,
             text_baseline="middle",
-            text_font_size="22px",
+            text_font_size="18px",
         )
         figures.hover(
             fig,
@@ -227,6 +220,7 @@ class Traffic(Plate):
         )
         yield more
         yield self.figure(fig, "figure", "model", description="description")
+        yield self.styled("ladder", "ladder.css")
         yield self.block("formulas")
         yield self.prose("why")
         yield self.block("answers")
@@ -265,13 +259,15 @@ class Traffic(Plate):
         a, b = moved["standard"], moved["bound"]
         self._gap.data = {"x": [problem.N], "y0": [min(a, b)], "y1": [max(a, b)]}
         self._drop.data = {"x": [problem.N], "y0": [low], "y1": [min(a, b)]}
-        # above and left of the upper dot both curves fall away; near the left edge there is no room but on the right
-        right = problem.N < first * 8
-        self._ratio.update(
-            x=problem.N,
-            y=float(max(a, b)),
-            text=facts["bound_ratio"],
-            text_align="left" if right else "right",
-            x_offset=14 if right else -8,
-            y_offset=-26 if right else 16,
-        )
+        # In the gap it measures, on the rule between the two dots. Where that is too short, or another model's dot is
+        # in the way, above and left of the upper dot, where both curves fall away; near the left edge, on its right.
+        pixel = decades / (_HEIGHT - 70)
+        middle = (np.log10(float(a)) + np.log10(float(b))) / 2
+        between = all(abs(np.log10(float(moved[m])) - middle) > 20 * pixel for m in shown)
+        if between:
+            place = {"y": float(10**middle), "text_align": "center", "x_offset": 0, "y_offset": 0}
+        else:
+            right = problem.N < first * 8
+            place = {"y": float(max(a, b)), "text_align": "left" if right else "right"}
+            place |= {"x_offset": 14 if right else -8, "y_offset": -26 if right else 16}
+        self._ratio.update(x=problem.N, text=facts["bound_ratio"], **place)

@@ -16,18 +16,35 @@ from workshop.problem import Problem
 
 
 class Trips(JSComponent):
-    """Draws the trips of `workshop.round_trips` between memory and chip, whole at rest, one by one when played.
+    """Draws the trips of `workshop.round_trips` beside the loop of `workshop.stream`: whole at rest, played when asked.
 
-    ``step`` is how many trips are done when the play rests, 0 to all: written by the browser after a step, a pause
-    or a drag, and by Python to jump. A value past the end is taken as the end.
+    ``step`` is how many trips are done when the play rests, 0 to all (and one more while a loop that moves more than
+    the trips comes to its end): written by the browser after a step, a pause or a drag, and by Python to jump. A value
+    past the end is taken as the end.
     """
 
-    data = param.Dict(doc="What to draw, from `picture`; replacing it draws anew.")
-    step = param.Integer(0, doc="Trips done at rest.")
+    data = param.Dict(
+        doc='What to draw: `picture`, with that of `stream` under "stream"; replacing it draws anew.'
+    )
+    step = param.Integer(0, doc="Steps done at rest.")
     words = param.Dict(doc="Labels, by key.")
 
-    _esm = static("transport.js") + static("wall.js")
-    _stylesheets: ClassVar[list[str]] = [static("transport.css"), static("wall.css")]
+    _esm = "".join(static(f"{name}.js") for name in ("transport", "boxes", "stream", "wall"))
+    _stylesheets: ClassVar[list[str]] = [
+        static(f"{name}.css") for name in ("range", "transport", "wall", "stream")
+    ]
+
+
+def share(found: tuple[round_trips.Pass, ...], words: Labels) -> str:
+    """The share of the N x N matrices in all bytes; what only rounds to the whole is not called the whole."""
+    shown = units.percent(round_trips.score_share(found))
+    return words["share_almost"] if shown == units.percent(1.0) else shown
+
+
+def squares(found: tuple[round_trips.Pass, ...], words: Labels) -> str:
+    """What the N x N matrices are: S and P, and with a dropout pass what it makes of them."""
+    dropped = any(trip.square and trip.tensor not in ("S", "P") for trip in round_trips.trips(found))
+    return words["squares_dropped" if dropped else "squares"]
 
 
 def _beside(square: int, shared: hierarchy.Level, words: Labels) -> tuple[str, str]:
@@ -88,8 +105,13 @@ def picture(
         }
 
     total = units.bytes_(so_far[-1])
-    share = units.percent(round_trips.score_share(found))
-    facts = {"trips": len(every), "total": total, "share": share, "heads": units.count(problem.heads)}
+    facts = {
+        "trips": len(every),
+        "total": total,
+        "share": share(found, words),
+        "squares": squares(found, words),
+        "heads": units.count(problem.heads),
+    }
     last = found[-1].trips[0].tensor
     return {
         "N": problem.N,
@@ -129,7 +151,7 @@ def picture(
         "total_text": total,
         "before": words["before"].format(**facts),
         "after": words["after"].format(**facts),
-        "strip": words["strip"].format(**facts),
+        "kernels": words["standard_head"].format(passes=len(found)),
         "spoken": words["spoken"].format(
             **facts,
             list=words.listed(

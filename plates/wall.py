@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import param
 
-from plates import controls, text
+from plates import controls, stream, text
+from plates.agreement import Agreement
 from plates.plate import Plate
-from plates.trips import Trips, picture
+from plates.trips import Trips, picture, share, squares
 from plates.wall_figures import MARKS, Intensity, Sizes
 from plates.wall_levels import levels
 from workshop import hierarchy, round_trips, units
 from workshop.hardware import GPU
 from workshop.problem import Problem
+from workshop.stream import Stream
 
 TUB_LITRES = 150  # a bathtub, for the kitchen
 
@@ -29,8 +31,8 @@ class Wall(Plate):
 
     slug = "wall"
     name = "Wall"
-    uses = frozenset({"N", "d", "H", "B", "dtype", "gpu", "bandwidth", "tflops", "step"})
-    controls = frozenset({"N", "d", "H", "B", "dtype", "gpu"})
+    controls = frozenset({"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"})
+    uses = controls | {"step"}
     scope = "Forward pass, one head unless a layer is named; exact counts of a model."
     minutes = (5, 2)
     local_keys = ("passes",)
@@ -49,7 +51,7 @@ class Wall(Plate):
         problem, gpu, words = s.problem, s.gpu_record, text.labels(self.slug, s.lang)
         found = self._found()
         every, so_far = round_trips.trips(found), round_trips.running(found)
-        squares = [t for t in every if t.square]
+        square_trips = [t for t in every if t.square]
         one_score = problem.N**2 * problem.element_bytes
         strip = problem.N * problem.d * problem.element_bytes
         found_levels = {level.slug: level for level in hierarchy.levels(gpu)}
@@ -65,10 +67,11 @@ class Wall(Plate):
             "gpu": gpu.name,
             "dtype": problem.dtype,
             "trips": len(every),
-            "squares": len(squares),
+            "squares": len(square_trips),
+            "dropout": "dropout" in self.local.passes,
             "total": units.bytes_(so_far[-1]),
-            "square_total": units.bytes_(sum(t.bytes for t in squares)),
-            "share": units.percent(round_trips.score_share(found)),
+            "square_total": units.bytes_(sum(t.bytes for t in square_trips)),
+            "share": share(found, words),
             "layer_total": units.bytes_(so_far[-1] * problem.heads),
             "score": units.bytes_(problem.score_bytes),
             "one_score": units.bytes_(one_score),
@@ -114,9 +117,17 @@ class Wall(Plate):
             "litres_moved": units.number(so_far[-1] / shared.each),
             "tubs": units.number(one_score / shared.each / TUB_LITRES, 2),
             "tub": TUB_LITRES,
+            "Br": units.count(s.Br),
+            "causal": s.causal,
             "_": (problem, gpu, found, so_far, fits, words),
         }
-        facts["description"] = picture(found, problem, gpu, words, self.said)["spoken"]
+        flow = stream.picture(Stream(problem, s.tile), so_far, gpu, words, self.said)
+        facts["picture"] = {**picture(found, problem, gpu, words, self.said), "stream": flow}
+        facts["description"] = words["stream_both"].format(
+            first=facts["picture"]["spoken"], second=flow["spoken"]
+        )
+        facts["stream_passes"] = flow["passes"]
+        facts["spills"] = flow["over"]
         facts["intensity_text"] = "; ".join(
             words["spoken_intensity"].format(
                 step=self.said(p.does),
@@ -134,10 +145,15 @@ class Wall(Plate):
 
     def readouts(self, facts: dict) -> list[text.Readout]:
         problem, _, found, so_far, _, words = facts["_"]
-        share = round_trips.score_share(found)
         return [
             text.Readout("trips-bytes", so_far[-1], facts["total"], words["readout_total"], "standard"),
-            text.Readout("score-share", share, facts["share"], words["readout_share"], "standard"),
+            text.Readout(
+                "score-share",
+                round_trips.score_share(found),
+                facts["share"],
+                words["readout_share"].format(squares=squares(found, words)),
+                "standard",
+            ),
             text.Readout(
                 "output-bytes", found[-1].trips[-1].bytes, facts["output"], words["readout_output"], "hbm"
             ),
@@ -146,6 +162,7 @@ class Wall(Plate):
                 problem.score_bytes,
                 facts["score"],
                 words["readout_score"].format(heads=facts["heads"]),
+                "standard",
             ),
         ]
 
@@ -179,6 +196,7 @@ class Wall(Plate):
         words = text.labels(self.slug, self.settings.lang)
         self._trips = Trips(words=words, sizing_mode="stretch_width", margin=0)
         self._patching = False
+        self._agreement = Agreement((self._trips, ("step",)))
         self._trips.param.watch(self._on_trip, "step")
         yield self.figure(self._trips, "figure", "model", description="description")
         yield controls.toggles(
@@ -193,28 +211,31 @@ class Wall(Plate):
         yield self.figure(self._intensity.fig, "intensityfigure", "model", description="intensity_text")
         yield self.block("intensity")
         yield self.prose("places")
-        places = self.block("hierarchy")
-        places.stylesheets = [*places.stylesheets, text.static("wall_levels.css")]
-        yield places
+        yield self.styled("hierarchy", "wall_levels.css")
         yield self.prose("kitchen")
         yield self.prose("room")
         self._sizes = Sizes(self.themed, words)
         yield self.figure(self._sizes.fig, "roomfigure", "model", description="sizes_text")
 
+    def last_step(self) -> int:
+        return len(self.facts()["picture"]["stream"]["steps"]) - 1
+
     def _on_trip(self, event) -> None:
         if not self._patching:
-            last = len(round_trips.trips(self._found()))
+            self._agreement.heard()
+            last = len(self._trips.data["stream"]["steps"]) - 1
             self.settings.step = None if event.new >= last else max(0, event.new)
 
     def patch(self, facts: dict) -> None:
-        problem, gpu, found, _, fits, words = facts["_"]
-        data = picture(found, problem, gpu, words, self.said)
-        last = len(data["trips"])
+        problem, gpu, found, _, fits, _ = facts["_"]
+        data = facts["picture"]
+        last = len(data["stream"]["steps"]) - 1
         step = last if self.settings.step is None else min(self.settings.step, last)
         self._patching = True
         if self._trips.data != data:
             self._trips.param.update(data=data, step=step)
         elif self._trips.step != step:
+            self._agreement.told()
             self._trips.step = step
         self._patching = False
         self._intensity.patch(found, problem, gpu, self.said)

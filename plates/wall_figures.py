@@ -18,7 +18,7 @@ MARKS = (("one", 1), ("node", round_trips.NODE_GPUS))
 
 
 class Intensity:
-    """FLOP/B of each pass as a dot, the ridge of its units as a bar."""
+    """FLOP/B of each pass as a dot, the ridge of its units as a dashed stroke."""
 
     def __init__(self, themed: Themed, words: dict) -> None:
         fig = figures.chart(
@@ -29,20 +29,20 @@ class Intensity:
         fig.ygrid.visible = False
         themed.size(fig.yaxis[0], major_label_text_font_size=figures.BIG)
         themed.colour(fig.yaxis[0], major_label_text_color="ink")
-        self.gaps = ColumnDataSource({"y": [], "at": [], "ridge": []})
+        self.gaps = ColumnDataSource({name: [] for name in ("y", "at", "ridge", "low", "high")})
         gap = fig.segment("at", "y", "ridge", "y", source=self.gaps, line_width=3, line_dash=[4, 3])
         themed.colour(gap.glyph, line_color="standard")
-        ridge = fig.scatter(
-            "ridge", "y", source=self.gaps, marker="dash", angle=np.pi / 2, size=30, line_width=4
+        ridge = fig.segment(
+            "ridge", "low", "ridge", "high", source=self.gaps, line_width=2.5, line_dash=[5, 3]
         )
-        themed.colour(ridge.glyph, line_color="chip")
+        themed.colour(ridge.glyph, line_color="ink")
         dots = fig.scatter("at", "y", source=self.gaps, size=15)
         themed.colour(dots.glyph, fill_color="standard", line_color="paper")
         self._labels = [
             figures.label(themed, fig, "", "ink", y_offset=10, text_align="center") for _ in range(6)
         ]
         self._ridge_labels = [
-            figures.label(themed, fig, "", "chip", x_offset=10, bold=True, text_baseline="middle")
+            figures.label(themed, fig, "", "ink", x_offset=10, bold=True, text_baseline="middle")
             for _ in range(6)
         ]
         self.fig = fig
@@ -54,7 +54,9 @@ class Intensity:
         rows = list(range(len(found), 0, -1))
         at = [item.intensity for item in found]
         ridges = [item.ridge(gpu, problem.dtype) for item in found]
-        self.gaps.data = {"y": rows, "at": at, "ridge": ridges}
+        self.gaps.data = {
+            "y": rows, "at": at, "ridge": ridges, "low": [y - 0.36 for y in rows], "high": [y + 0.36 for y in rows],
+        }  # fmt: skip
         self.fig.y_range.end = len(found) + 0.8
         self.fig.x_range.start = min(0.04, min(at) / 6)
         self.fig.x_range.end = max(2e4, 20 * max(ridges), 20 * max(at))
@@ -79,7 +81,6 @@ class Sizes:
             themed, x=(_FIRST, _LAST), y=(1e3, 1e15), x_label=words["axis_N"], x_log=True, y_log=True, height=420,
         )  # fmt: skip
         figures.ticks(fig.xaxis[0], [64, 1024, 16384, 262144], units.count)
-        figures.label_zone(fig, _LAST, 96)
         self.curve = ColumnDataSource({"N": [], "bytes": []})
         line = fig.line("N", "bytes", source=self.curve, line_width=3)
         themed.colour(line.glyph, line_color="standard")
@@ -101,6 +102,7 @@ class Sizes:
             figures.label(themed, fig, words[name], role, bold=True, x_offset=8, text_baseline="middle")
             for name, role in (("line_scores", "standard"), ("line_output", "hbm"))
         ]
+        figures.label_zone(fig, _LAST, self._ends)
         self.fig = fig
 
     def patch(self, problem: Problem, gpu: GPU, fits: dict[str, int], facts: dict) -> None:

@@ -21,21 +21,88 @@ export function render({ model, el }) {
       ...model.plates.map(({ slug, name, numeral }) => {
         const a = document.createElement("a")
         a.href = "?plate=" + slug
-        a.innerHTML = `<i aria-hidden="true">${numeral}</i>${name}`
+        a.setAttribute("aria-label", name)
+        a.title = name
+        a.innerHTML = `<i aria-hidden="true">${numeral}</i><span>${name}</span>`
         if (slug === model.current) a.setAttribute("aria-current", "page")
         return a
       })
     )
-    const now = nav.querySelector("[aria-current]")
-    if (now) nav.scrollTo({ left: now.offsetLeft - nav.clientWidth / 2 + now.offsetWidth / 2 })
+    reveal()
   }
+  // The plate on show stands inside the strip, as near its middle as the strip's ends allow.
+  const fade = () => {
+    nav.classList.toggle("more-before", nav.scrollLeft > 1)
+    nav.classList.toggle("more-after", nav.scrollLeft + nav.clientWidth < nav.scrollWidth - 1)
+  }
+  const reveal = () =>
+    requestAnimationFrame(() => {
+      const now = nav.querySelector("[aria-current]")
+      if (now) {
+        const [item, strip] = [now.getBoundingClientRect(), nav.getBoundingClientRect()]
+        nav.scrollLeft += item.left + item.width / 2 - strip.left - strip.width / 2
+      }
+      fade()
+    })
+  nav.addEventListener("scroll", fade, { passive: true })
 
   const root = document.documentElement
+  const closeButton = (node) => {
+    const found = node.querySelector('[data-act="close-controls"]')
+    if (found) return found
+    for (const inner of node.querySelectorAll("*")) {
+      const deeper = inner.shadowRoot && closeButton(inner.shadowRoot)
+      if (deeper) return deeper
+    }
+    return null
+  }
+  const closer = (event) => event.composedPath().find((node) => node.dataset?.act === "close-controls")
+  const sheet = (open) => {
+    controls.setAttribute("aria-expanded", root.classList.toggle("controls-open", open))
+  }
   const controls = tool(model.words.controls, () => {
-    controls.setAttribute("aria-expanded", root.classList.toggle("controls-open"))
+    sheet()
+    if (root.classList.contains("controls-open")) requestAnimationFrame(() => closeButton(document)?.focus())
   })
   controls.className = "narrow"
-  controls.setAttribute("aria-expanded", root.classList.contains("controls-open"))
+  sheet(root.classList.contains("controls-open"))
+  const close = () => {
+    sheet(false)
+    controls.focus()
+  }
+  const onClick = (event) => closer(event) && close()
+  const onKey = (event) => {
+    const narrow = controls.offsetParent !== null
+    if (event.key === "Escape" && narrow && root.classList.contains("controls-open") && !event.defaultPrevented) close()
+  }
+  document.addEventListener("click", onClick)
+  document.addEventListener("keydown", onKey)
+  const tours = document.createElement("details")
+  const name = document.createElement("summary")
+  name.textContent = model.words.tours
+  const list = document.createElement("div")
+  list.append(
+    ...model.tours.map((tour) => {
+      const a = document.createElement("a")
+      a.href = tour.href
+      a.textContent = tour.name
+      return a
+    })
+  )
+  tours.append(name, list)
+  tools.append(tours)
+  // a click anywhere, on one of its links too, and Escape close it
+  const away = (event) => {
+    if (!event.composedPath().includes(name)) tours.open = false
+  }
+  const escape = (event) => {
+    if (event.key !== "Escape" || !tours.open) return
+    event.preventDefault()
+    tours.open = false
+    name.focus()
+  }
+  document.addEventListener("click", away)
+  tours.addEventListener("keydown", escape)
   const present = tool(model.words.present, () => {
     model.presenting = !model.presenting
   })
@@ -56,16 +123,17 @@ export function render({ model, el }) {
     setTimeout(() => (copy.textContent = model.words.copy), 2000)
   })
   // The other language: a real link, so that it opens in a tab of its own too. Its address is the view at that moment.
-  const [code, tag, name] = model.words.language.split("|")
+  const [code, tag, spelled] = model.words.language.split("|")
   const language = document.createElement("a")
   language.lang = language.hreflang = tag
-  language.textContent = name
+  language.textContent = spelled
   const aim = () => {
     window.dispatchEvent(new Event("atlas:settle"))
     const query = new URLSearchParams(window.location.search)
     query.set("lang", code)
     language.href = window.location.pathname + "?" + query
   }
+  for (const node of [copy, language]) node.classList.add("rest")
   aim()
   for (const event of ["pointerenter", "pointerdown", "focus", "click"]) language.addEventListener(event, aim)
   tools.append(language)
@@ -76,7 +144,6 @@ export function render({ model, el }) {
     root.dataset.atlas = model.theme
     theme.textContent = model.theme === "dark" ? model.words.light : model.words.dark
   }
-  draw()
   dress()
   stage()
   model.on("presenting", stage)
@@ -87,4 +154,13 @@ export function render({ model, el }) {
   row.className = "row"
   row.append(nav, tools, said)
   el.append(row)
+  draw()
+  const watch = new ResizeObserver(reveal)
+  watch.observe(nav)
+  return () => {
+    watch.disconnect()
+    document.removeEventListener("click", onClick)
+    document.removeEventListener("click", away)
+    document.removeEventListener("keydown", onKey)
+  }
 }

@@ -20,8 +20,8 @@ export function render({ model, el }) {
   const words = model.words
   const figure = document.createElement("div")
   figure.className = "mask"
-  figure.innerHTML = `<div class="sheet" tabindex="0"></div><div class="aside"><ul class="key"></ul>
-    <p class="said"></p><p class="sr-only" role="status"></p><div class="paint" hidden><p class="how"></p><div class="buttons"></div></div></div>`
+  figure.innerHTML = `<div class="sheet" tabindex="0"></div><div class="aside"><p class="counted"></p><ul class="key"></ul><p class="said"></p><div class="left"></div>
+    <p class="sr-only" role="status"></p><div class="paint" hidden><p class="how"></p><div class="buttons"></div></div></div>`
   el.append(figure)
   const sheet = figure.querySelector(".sheet")
   const key = figure.querySelector(".key")
@@ -91,6 +91,7 @@ export function render({ model, el }) {
       <text transform="translate(-10 0) rotate(-90)" text-anchor="end">${words.queries} ${number(p.q0)}</text>
       <text transform="translate(-10 ${box.h}) rotate(-90)" text-anchor="start">${number(p.q1)}</text>
     </svg>`
+    figure.querySelector(".counted").textContent = p.counted
     key.innerHTML = [
       ["full", words.full, p.counts[2]],
       ["partly", words.partly, p.counts[1]],
@@ -98,6 +99,11 @@ export function render({ model, el }) {
     ]
       .map(([kind, name, n]) => `<li><i class="swatch ${kind}"></i><span>${name}</span><b>${number(n)}</b></li>`)
       .join("")
+    figure.querySelector(".left").innerHTML =
+      `<h3>${words.shares_title}</h3>` +
+      p.shares
+        .map(({ label, value, share, role }) => `<div style="--c: var(--${role}); --share: ${share}"><span>${label}</span><b>${value}</b><i></i></div>`)
+        .join("")
     sheet.classList.toggle("painting", !!p.painted)
     paint.hidden = !p.painted
     sheet.setAttribute("role", "application")

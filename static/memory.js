@@ -1,6 +1,8 @@
 // The backward pass by recomputation: which tile, which line, what it costs. Keys outside, queries inside.
 const PRODUCTS = ["", "①", "②", "③", "④", "⑤"]
 
+const written = (value) => value.toFixed(2).replace(/^-0\.00$/, "0.00").replace("-", "−")
+
 export function render({ model, el }) {
   const words = model.words
   const root = h("section", { class: "walk", tabindex: 0, role: "group", "aria-label": words.label })
@@ -30,7 +32,7 @@ export function render({ model, el }) {
     h("div", {}, h("span", {}, words.written), writtenOut),
     h("div", { class: "gap" }, h("span", {}, words.error), errorOut)
   )
-  panels.tile.append(tileBox, meters)
+  panels.tile.append(h("div", {}, tileBox, h("p", { class: "minus" }, words.heat_minus)), meters)
   root.append(player.node, say, h("div", { class: "board" }, ...Object.values(panels)))
   el.append(root)
 
@@ -88,20 +90,31 @@ export function render({ model, el }) {
     player.draw()
   }
 
-  // Three small heat maps of the tile on the chip: P, dP and dS, with their numbers.
+  // Three small heat maps of the tile on the chip: P, dP and dS. A cell holds the widest number of the whole play;
+  // where three such maps do not fit side by side they stand one over the other.
   function drawTiles(unit) {
     drawn.heat = {}
     tileBox.replaceChildren()
     const width = Math.max(200, tileBox.clientWidth)
-    const cell = Math.max(15, Math.min(46 * unit, (width - 3 * 20) / 3 / data.Bc))
+    const pen = document.createElement("canvas").getContext("2d")
+    const broad = (size) => {
+      pen.font = `${size}px ${getComputedStyle(root).fontFamily}`
+      const shapes = new Set(data.tiles.flatMap((tile) => ["p", "dp", "ds"].flatMap((name) => tile[name].flat().map(written))))
+      return Math.max(...[...shapes].map((shape) => pen.measureText(shape.replace(/\d/g, "0")).width)) + 8 * unit
+    }
+    // As large as reads well, smaller where even one map alone would be too wide for it.
+    const sizes = [14, 13, 12, 11.5].map((size) => size * unit)
+    const font = sizes.find((size) => broad(size) * data.Bc <= width) || sizes.at(-1)
+    const cell = Math.max(Math.min(52 * unit, (width - 3 * 20) / 3 / data.Bc), Math.min(broad(font), width / data.Bc))
+    const tall = Math.min(cell, 34 * unit)
     for (const name of ["p", "dp", "ds"]) {
       const figure = h("div", { class: "heat" })
-      const svg = s("svg", { width: data.Bc * cell, height: data.Br * cell, role: "img", "aria-label": words["heat_" + name] })
+      const svg = s("svg", { width: data.Bc * cell, height: data.Br * tall, role: "img", "aria-label": words["heat_" + name] })
       const cells = []
       for (let r = 0; r < data.Br; r++)
         for (let c = 0; c < data.Bc; c++) {
-          const rect = s("rect", { class: "cell", x: c * cell, y: r * cell, width: cell - 1, height: cell - 1 })
-          const text = s("text", { class: "number", x: (c + 0.5) * cell - 0.5, y: (r + 0.5) * cell + cell / 8, "text-anchor": "middle", style: `font-size:${Math.min(14 * unit, cell / 2.8)}px` })
+          const rect = s("rect", { class: "cell", x: c * cell, y: r * tall, width: cell - 1, height: tall - 1 })
+          const text = s("text", { class: "number", x: (c + 0.5) * cell - 0.5, y: (r + 0.5) * tall + font * 0.36, "text-anchor": "middle", style: `font-size:${font}px` })
           svg.append(rect, text)
           cells.push({ rect, text })
         }
@@ -151,8 +164,7 @@ export function render({ model, el }) {
         const shade = value === undefined ? 0 : Math.min(1, Math.abs(value) / data.largest[name])
         rect.setAttribute("style", value === undefined ? "" : `--shade:${(shade * 100).toFixed(0)}%`)
         rect.setAttribute("class", value === undefined ? "cell" : value < 0 ? "cell below" : "cell above")
-        text.setAttribute("class", shade > 0.55 ? "number on" : "number")
-        put(text, value === undefined ? "" : value.toFixed(2).replace(/^-0\.00$/, "0.00").replace("-", "−"))
+        put(text, value === undefined ? "" : written(value))
       })
     }
     put(readOut, step.read_text)

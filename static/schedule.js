@@ -10,10 +10,15 @@ export function render({ model, el }) {
     return node
   }
 
-  // a block says its name only where the whole name has room
+  // a block says its name where the whole name has room with air around it, its number where only that has, or nothing
   function fit() {
     for (const task of box.querySelectorAll(".task")) {
-      task.firstChild.style.visibility = task.firstChild.offsetWidth + 4 > task.clientWidth ? "hidden" : ""
+      const name = task.firstChild
+      const room = (text) => {
+        name.textContent = text
+        return name.offsetWidth + 12 <= task.clientWidth
+      }
+      name.style.visibility = room(name.dataset.long) || room(name.dataset.short) ? "" : "hidden"
     }
   }
 
@@ -28,7 +33,9 @@ export function render({ model, el }) {
         block.style.left = `${100 * task.from}%`
         block.style.width = `${100 * (task.to - task.from)}%`
         block.title = task.title
-        block.append(make("span", "", task.text))
+        const name = make("span", "", task.text)
+        Object.assign(name.dataset, { long: task.text, short: task.short })
+        block.append(name)
         track.append(block)
       }
       const row = make("div", "lane")

@@ -1,5 +1,4 @@
 // One query over a cache cut in pieces: scores, partial results, their factors, and the merge. Numbers come from the server.
-const W = 960
 const digits = { minimumSignificantDigits: 3, maximumSignificantDigits: 3 }
 const number = (v) =>
   v === null ? "−∞" : v === 0 || v === 1 ? String(v) : v.toLocaleString("en-US", digits).replace("-", "−")
@@ -13,38 +12,50 @@ export function render({ model, el }) {
   el.append(root)
   const sheet = root.querySelector(".sheet")
   const said = root.querySelector(".said")
+  const pen = document.createElement("canvas").getContext("2d")
   let at = 0
 
+  // Drawn in the page's own pixels, so that text keeps its size however narrow the picture is.
   function draw() {
     const p = model.play
-    if (!p || !p.scores) return
+    const w = sheet.clientWidth
+    if (!p || !p.scores || !w) return
     at = Math.min(at, p.pieces.length - 1)
-    const narrow = sheet.clientWidth < 560
-    const w = narrow ? 480 : W
-    const n = p.scores.length
-    const left = narrow ? 4 : 150
+    const unit = parseFloat(getComputedStyle(root).fontSize) / 15
+    const narrow = w < 640 * unit
+    const left = narrow ? 1 : 168 * unit
+    const right = w - 1
     const gap = p.pieces.length > 32 ? 1 : p.pieces.length > 12 ? 3 : 8
-    const width = (w - left - gap * (p.pieces.length - 1)) / p.pieces.length
+    const width = (right - left - gap * (p.pieces.length - 1)) / p.pieces.length
     const start = (i) => left + i * (width + gap)
     const low = Math.min(...p.scores)
     const high = Math.max(...p.scores)
-    const rows = narrow ? [26, 168, 268, 368, 474, 566] : [8, 128, 214, 300, 388, 456]
-    const tall = 84
-    const level = (v) => rows[0] + tall - ((v - low) / (high - low || 1)) * (tall - 10)
+    // Beside the rows where there is room, else over each; a bar's value stands under it.
+    const head = narrow ? 42 * unit : 0
+    const [tall, bar, value, space] = [84 * unit, 48 * unit, 24 * unit, 18 * unit]
+    const heights = [tall + value, bar + value, bar + value, 64 * unit, 34 * unit, 64 * unit]
+    const rows = []
+    heights.reduce((y, height, i) => {
+      rows[i] = y + head
+      return rows[i] + height + space
+    }, 2)
+    const level = (v) => rows[0] + tall - ((v - low) / (high - low || 1)) * (tall - 10 * unit)
     const most = Math.max(...p.pieces.map((piece) => piece.l), 1e-300)
-    const labelled = width >= (narrow ? 52 : 58)
+    const said = (piece) => [["m", piece.m], ["ℓ", piece.l], ["α", piece.alpha]].map(([name, v]) => `${name} ${number(v)}`)
+    pen.font = `${13.5 * unit}px ${getComputedStyle(root).fontFamily}`
+    const long = (words) => pen.measureText(words).width
+    // Every piece says its numbers, or, where they would run into one another, the chosen one alone.
+    const labelled = p.pieces.every((piece) => said(piece).every((words) => long(words) + 6 * unit <= width + gap))
     const out = []
+    const names = []
     const name = (i, title, note) => {
-      const y = narrow ? rows[i] - 8 : rows[i] + 22
-      out.push(`<text class="name" x="${narrow ? 4 : 0}" y="${y}">${title}</text>`)
-      if (!narrow) note.split("|").forEach((line, k) => out.push(`<text class="note" x="0" y="${y + 19 + 17 * k}">${line}</text>`))
+      const lines = narrow ? [note.replace("|", /[一-鿿]/.test(note) ? "" : " ")] : note.split("|")
+      const y = narrow ? rows[i] - 28 * unit : rows[i] + 20 * unit
+      names.push(`<text class="name" x="${narrow ? 1 : 0}" y="${y}">${title}</text>`)
+      lines.forEach((line, k) => names.push(`<text class="note" x="${narrow ? 1 : 0}" y="${y + (18 + 17 * k) * unit}">${line}</text>`))
     }
-    name(0, words.row_scores, words.note_scores)
-    name(1, words.row_partial, words.note_partial)
-    name(2, words.row_scaled, words.note_scaled)
-    name(3, words.row_o, words.note_o)
-    name(4, words.row_merged, words.note_merged)
-    name(5, words.row_output, words.note_output)
+    for (const [i, row] of ["scores", "partial", "scaled", "o", "merged", "output"].entries())
+      name(i, words["row_" + row], words["note_" + row])
     const largest = Math.max(...p.pieces.flatMap((piece) => piece.o.map(Math.abs)), 1e-300)
     const signed = (values, x, wide, middle, scale, css) => {
       const step = wide / values.length
@@ -53,6 +64,7 @@ export function render({ model, el }) {
         return `<rect class="${css}" x="${(x + k * step + step * 0.12).toFixed(2)}" y="${(v > 0 ? middle - h : middle).toFixed(2)}" width="${(step * 0.76).toFixed(2)}" height="${h.toFixed(2)}"/>`
       }).join("")
     }
+    const middle = (row) => rows[row] + 32 * unit
     let shares = left
     p.pieces.forEach((piece, i) => {
       const x = start(i)
@@ -64,31 +76,38 @@ export function render({ model, el }) {
         out.push(`<path class="score" d="M${kx.toFixed(1)} ${rows[0] + tall}V${level(p.scores[k]).toFixed(1)}"/>`)
       }
       if (piece.m !== null) out.push(`<path class="peak" d="M${x} ${level(piece.m).toFixed(1)}h${width}"/>`)
-      const bar = (y, value, css) => {
-        const h = Math.max(value > 0 ? 1.5 : 0, (value / most) * 44)
-        out.push(`<rect class="${css}" x="${x}" y="${y + 48 - h}" width="${width}" height="${h}"/><path class="base" d="M${x} ${y + 48}h${width}"/>`)
+      const column = (y, value, css) => {
+        const h = Math.max(value > 0 ? 1.5 : 0, (value / most) * (bar - 4 * unit))
+        out.push(`<rect class="${css}" x="${x}" y="${y + bar - h}" width="${width}" height="${h}"/><path class="base" d="M${x} ${y + bar}h${width}"/>`)
       }
-      bar(rows[1], piece.l, "part")
-      out.push(`<path class="ghost" d="M${x} ${rows[2] + 48 - (piece.l / most) * 44}h${width}V${rows[2] + 48}h${-width}z"/>`)
-      bar(rows[2], piece.l * piece.alpha, "scaled")
-      out.push(signed(piece.o, x, width, rows[3] + 32, 28 / largest, "part-o"), `<path class="base" d="M${x} ${rows[3] + 32}h${width}"/>`)
-      if (labelled) {
-        out.push(`<text class="value" x="${x + width / 2}" y="${rows[0] + tall + 18}" text-anchor="middle">m ${number(piece.m)}</text>`)
-        out.push(`<text class="value" x="${x + width / 2}" y="${rows[1] + 66}" text-anchor="middle">l ${number(piece.l)}</text>`)
-        out.push(`<text class="value" x="${x + width / 2}" y="${rows[2] + 66}" text-anchor="middle">α ${number(piece.alpha)}</text>`)
+      column(rows[1], piece.l, "part")
+      out.push(`<path class="ghost" d="M${x} ${rows[2] + bar - (piece.l / most) * (bar - 4 * unit)}h${width}V${rows[2] + bar}h${-width}z"/>`)
+      column(rows[2], piece.l * piece.alpha, "scaled")
+      out.push(signed(piece.o, x, width, middle(3), (28 * unit) / largest, "part-o"), `<path class="base" d="M${x} ${middle(3)}h${width}"/>`)
+      if (labelled || on)
+        said(piece).forEach((words, row) => {
+          const half = long(words) / 2
+          const centre = Math.max(left + half, Math.min(right - half, x + width / 2))
+          const y = rows[row] + (row ? bar : tall) + 17 * unit
+          out.push(`<text class="value" x="${centre.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="middle">${words}</text>`)
+        })
+      const share = piece.share * (right - left)
+      out.push(`<rect class="share ${i % 2 ? "odd" : "even"}${on}" x="${shares}" y="${rows[4] + 2}" width="${share}" height="${32 * unit}"/>`)
+      if (share > long(String(i + 1)) + 6 * unit)
+        out.push(`<text class="inside" x="${shares + share / 2}" y="${rows[4] + 23 * unit}" text-anchor="middle">${i + 1}</text>`)
+      if (on) {
+        const from = rows[3] + 62 * unit
+        out.push(`<path class="funnel" d="M${x} ${from}h${width}L${shares + share} ${rows[4] + 1}h${-share}z"/>`)
       }
-      const share = piece.share * (w - left)
-      out.push(`<rect class="share ${i % 2 ? "odd" : "even"}${on}" x="${shares}" y="${rows[4] + 2}" width="${share}" height="32"/>`)
-      if (share > 34) out.push(`<text class="inside" x="${shares + share / 2}" y="${rows[4] + 23}" text-anchor="middle">${i + 1}</text>`)
-      if (on) out.push(`<path class="drop" d="M${x} ${rows[3] + 64}L${shares} ${rows[4]}M${x + width} ${rows[3] + 64}L${shares + share} ${rows[4]}"/>`)
       shares += share
       out.push(`<rect class="touch" data-piece="${i}" x="${x - gap / 2}" y="${rows[0]}" width="${width + gap}" height="${rows[4] - rows[0]}"/>`)
     })
-    const peak = 26 / Math.max(...p.full.map(Math.abs), 1e-300)
-    out.push(signed(p.output, left, w - left, rows[5] + 32, peak, "scaled"), signed(p.full, left, w - left, rows[5] + 32, peak, "truth"))
-    out.push(`<path class="base" d="M${left} ${rows[5] + 32}H${w}"/>`)
-    sheet.innerHTML = `<svg viewBox="0 0 ${w} ${rows[5] + 66}" aria-hidden="true">${out.join("")}</svg>`
-    sheet.setAttribute("aria-label", say(words.label, { pieces: p.pieces.length, keys: n }))
+    const peak = (26 * unit) / Math.max(...p.full.map(Math.abs), 1e-300)
+    out.push(signed(p.output, left, right - left, middle(5), peak, "scaled"), signed(p.full, left, right - left, middle(5), peak, "truth"))
+    out.push(`<path class="base" d="M${left} ${middle(5)}H${right}"/>`)
+    const end = Math.ceil(rows[5] + heights[5] + 4)
+    sheet.innerHTML = `<svg width="${w}" height="${end}" viewBox="0 0 ${w} ${end}" aria-hidden="true">${out.join("")}${names.join("")}</svg>`
+    sheet.setAttribute("aria-label", say(words.label, { pieces: p.pieces.length, keys: p.scores.length }))
     tell()
   }
   function tell() {
@@ -97,7 +116,7 @@ export function render({ model, el }) {
       i: at + 1, of: model.play.pieces.length, from: piece.from, to: piece.to - 1, m: number(piece.m), l: number(piece.l),
       alpha: number(piece.alpha), share: (piece.share * 100).toLocaleString("en-US", { maximumSignificantDigits: 3 }),
     }
-    said.textContent = say(piece.to > piece.from ? words.piece : words.piece_empty, values)
+    said.textContent = say(piece.to > piece.from ? words.piece : words.piece_empty, values).replace(" %", "\u00a0%")
   }
   const pick = (i) => {
     at = Math.max(0, Math.min(model.play.pieces.length - 1, i))

@@ -80,6 +80,7 @@ class Transport {
     put(this.stepOut, String(this.n))
     this.stepOut.dataset.value = this.n
     this.scrubber.value = this.n
+    this.scrubber.style.setProperty("--at", this.n / Math.max(1, this.last))
     if (this.scrubber.getAttribute("aria-valuetext") !== spoken) this.scrubber.setAttribute("aria-valuetext", spoken)
     this.buttons.first.disabled = this.buttons.back.disabled = this.n === 0
     this.buttons.last.disabled = this.buttons.forward.disabled = this.n === this.last

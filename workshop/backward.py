@@ -15,7 +15,7 @@ O = P V. `full` computes the same gradients the long way, from a stored P, and i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,12 +145,10 @@ def tiles(q, k, v, do, o, logsumexp, Br, Bc, *, causal=False, scale=None) -> Ite
             )  # fmt: skip
 
 
-def recomputed(q, k, v, do, Br, Bc, *, causal=False, scale=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(dq, dk, dv) summed over the tiles, P never stored. Shapes as the inputs', float64."""
-    q, k, v, do = _checked(q, k, v, do)
-    kept = attention(q, k, v, causal=causal, scale=scale)
-    dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
-    for tile in tiles(q, k, v, do, kept.output, kept.logsumexp, Br, Bc, causal=causal, scale=scale):
+def summed(found: Iterable[TileGradient], Nq: int, Nk: int, d: int) -> tuple[np.ndarray, ...]:
+    """(dq, dk, dv) of the tiles of a head, added up as the loop does: P is never stored. float64."""
+    dq, dk, dv = np.zeros((Nq, d)), np.zeros((Nk, d)), np.zeros((Nk, d))
+    for tile in found:
         dv[tile.keys] += tile.dv
         dq[tile.rows] += tile.dq
         dk[tile.keys] += tile.dk
@@ -215,11 +213,7 @@ def report(N: int, d: int, Br: int, Bc: int, *, causal: bool = False, seed: int 
     whole = full(q, k, v, do, causal=causal)
     found = list(tiles(q, k, v, do, kept.output, kept.logsumexp, Br, Bc, causal=causal))
     checks = [check_tile(tile, q, k, v, do, whole) for tile in found]
-    sums = [np.zeros((N, d)) for _ in range(3)]
-    for tile in found:
-        sums[0][tile.rows] += tile.dq
-        sums[1][tile.keys] += tile.dk
-        sums[2][tile.keys] += tile.dv
+    sums = summed(found, N, N, d)
     wanted = (whole.dq, whole.dk, whole.dv)
     last = [_check(name, got, want) for name, got, want in zip(("dQ", "dK", "dV"), sums, wanted, strict=True)]
     middle = len(found) // 2

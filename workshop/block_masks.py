@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workshop import masks
+from workshop import masks, roofline
 from workshop.formula import Formula
+from workshop.hardware import SECTOR
 from workshop.ledger import Ledger, Line
 from workshop.mask_shapes import GRID, Banded, Gridded
 from workshop.masks import ceil_div
@@ -28,7 +29,6 @@ from workshop.problem import Problem, Tile
 PATTERNS = ("causal", "window", "global", "strided", "blocks", "painted")
 # Tokens between which the approximations caught up with exact FlashAttention: Dao et al. 2022, section 4.3.
 CATCH_UP = (512, 1024)
-SECTOR = 32  # bytes: the least that an L2 cache asks the memory for
 INDEX_BYTES = 4
 _CODE = 43  # characters of a painting: GRID x GRID bits in base64
 
@@ -222,7 +222,7 @@ def ledger(counts: Counts, problem: Problem, *, training: bool = False) -> Ledge
 
 def flops(counts: Counts, problem: Problem) -> int:
     """FLOPs of a layer, forward: two products of 2 d each for every computed score, B x H heads."""
-    return 4 * problem.d * counts.scores * problem.heads
+    return roofline.work(counts.scores, problem)
 
 
 def block_sparse(N: int, d: int, M: int, sparsity: float) -> int:
@@ -234,7 +234,7 @@ def block_sparse(N: int, d: int, M: int, sparsity: float) -> int:
 BLOCK_SPARSE = Formula(
     "traffic-block-sparse",
     "Block-sparse FlashAttention",
-    r"\mathrm{bound,\ constant\ 1}",
+    r"\mathrm{block\ sparse}",
     "N*d + N**2*d**2*sparsity/M",
     "Proposition 4 with the constant in its Theta taken as 1: only the share s of the tiles is paid for.",
     "elements",

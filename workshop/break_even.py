@@ -31,13 +31,6 @@ def tiled_Br(problem: Problem, tile: Tile) -> int | None:
     return _first("Br", np.arange(low, high + 1), "tiled", problem, tile, None)
 
 
-def algorithm_1_sram(problem: Problem, tile: Tile) -> int | None:
-    """Smallest budget in KiB at which `algorithm_1` does not exceed `standard`; None if none in range
-    does."""
-    low, high = LIMITS["sram"]
-    return _first("sram", np.arange(low, high + 1), "algorithm_1", problem, tile, None)
-
-
 def gain_limit(model: str, problem: Problem, tile: Tile, gpu: GPU | None = None) -> Fraction | None:
     """What standard / model tends to as N grows without end; None for `compulsory`, whose gain has no
     ceiling.

@@ -7,7 +7,7 @@ evaluates.
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
@@ -87,11 +87,23 @@ def evaluate(tree: ast.expr, values: Mapping[str, int | float | Fraction]):
     return _OPERATORS[type(tree.op)](evaluate(tree.left, values), evaluate(tree.right, values))
 
 
-def number_latex(value) -> str:
-    """A number as LaTeX: whole numbers with thousands marks, others to 4 digits, rates as a power of ten."""
+# Whole numbers are written in full below the first; beside one that is not, below the second, which spares every N.
+_IN_FULL, _IN_FULL_BESIDE_POWERS = 1e12, 1e7
+
+
+def any_power(values: Iterable) -> bool:
+    """Whether one of the numbers is so large that it is written as a power of ten."""
+    return any(_IN_FULL <= abs(value) < math.inf for value in values)
+
+
+def number_latex(value, powers: bool = False) -> str:
+    """A number as LaTeX: whole numbers with thousands marks, others to 4 digits, rates as a power of ten.
+
+    powers: whether it stands beside powers of ten, where a long row of digits would be the odd one out.
+    """
     if isinstance(value, float) and math.isinf(value):
         return r"\infty" if value > 0 else r"-\infty"
-    if value == int(value) and abs(value) < 1e12:
+    if value == int(value) and abs(value) < (_IN_FULL_BESIDE_POWERS if powers else _IN_FULL):
         return f"{int(value):,}".replace(",", "{,}")
     if 1e-3 <= abs(value) < 1e6:
         return f"{float(value):.4g}"

@@ -87,18 +87,6 @@ class Formula:
         gpu = gpu or DEFAULT_GPU
         return self._filled(problem.causal, self.inputs(problem, tile, gpu), self.value(problem, tile, gpu))
 
-    def substituted_spoken(
-        self, problem: Problem, tile: Tile, gpu: GPU | None = None, words: Mapping[str, str] = READING
-    ) -> str:
-        """`substituted` in words."""
-        gpu = gpu or DEFAULT_GPU
-        values = self.inputs(problem, tile, gpu)
-        right = expressions.spoken(
-            self.tree(problem.causal), lambda name: expressions.number_spoken(values[name], words), words
-        )
-        result = self.formatted(self.value(problem, tile, gpu))
-        return words["equals"].format(a=right.rstrip(","), b=result)
-
     def with_values(self, **values: float) -> str:
         """`substituted` for the formulas of one softmax step, which take the step's numbers by name."""
         return self._filled(False, values, self.function(**values))
@@ -108,8 +96,10 @@ class Formula:
         return _FORMATS[self.unit](value)
 
     def _filled(self, causal, values, result):
+        tree = self.tree(causal)
+        powers = expressions.any_power(values[name] for name in expressions.names(tree))
         right = expressions.latex(
-            self.tree(causal), lambda name: expressions.number_latex(values[name]), r" \cdot "
+            tree, lambda name: expressions.number_latex(values[name], powers), r" \cdot "
         )
         shown = expressions.number_latex(result) if self.unit == "" else rf"\text{{{self.formatted(result)}}}"
         return f"{right} = {shown}"

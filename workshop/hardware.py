@@ -13,6 +13,8 @@ from types import MappingProxyType
 from workshop.units import DTYPE_BYTES
 
 KIB, MIB = 1024, 1024 * 1024
+#: Bytes that an L2 cache asks the memory for at least.
+SECTOR = 32
 
 # Sustained share of the data-sheet bandwidth that large copies reach in practice, low and high end.
 SUSTAINED = (0.80, 0.89)
@@ -44,10 +46,9 @@ class GPU:
     smem_sm, smem_block: shared memory of one multiprocessor and the most one block may take, B.
     smem_reserved: B the system keeps per block. l2, last_level: caches of the whole chip, B (last_level: a
     cache behind L2, 0 if none). regfile_sm: B. max_threads_sm, max_blocks_sm: residency limits. memory:
-    device memory, B. host_link: PCIe, B/s in one direction. peer_link: GPU to GPU, B/s, both directions
-    together (None: no such link). on_chip_bandwidth: published aggregate shared-memory bandwidth, B/s, or
-    None where no source gives it. target: compiler target, or None. sources, notes: citations, and what is
-    disputed or derived.
+    device memory, B. host_link: PCIe, B/s in one direction. on_chip_bandwidth: published aggregate
+    shared-memory bandwidth, B/s, or None where no source gives it. target: compiler target, or None. sources,
+    notes: citations, and what is disputed or derived.
     """
 
     slug: str
@@ -66,7 +67,6 @@ class GPU:
     smem_reserved: int = KIB
     last_level: int = 0
     host_link: float = 0.0
-    peer_link: float | None = None
     on_chip_bandwidth: float | None = None
     target: str | None = None
     sources: tuple[str, ...] = ()
@@ -139,7 +139,6 @@ def _a100(slug, name, bandwidth, memory, kind):
         max_threads_sm=2048,
         max_blocks_sm=32,
         host_link=32e9,
-        peer_link=600e9,
         on_chip_bandwidth=19e12,
         target="sm_80",
         sources=(
@@ -170,7 +169,6 @@ def _hopper(slug, name, bandwidth, l2, memory, kind, source, notes):
         max_threads_sm=2048,
         max_blocks_sm=32,
         host_link=64e9,
-        peer_link=900e9,
         target="sm_90",
         sources=(source, _HOPPER, _GUIDE),
         notes=("Data sheets print the rate with sparsity (1,979 TFLOP/s); dense is half of it.", *notes),
@@ -215,7 +213,6 @@ _ALL = (
         max_threads_sm=2048,
         max_blocks_sm=32,
         host_link=64e9,
-        peer_link=1800e9,
         target="sm_100",
         sources=(
             "NVIDIA DGX B200 and HGX B200 data sheets",
@@ -283,7 +280,6 @@ _ALL = (
         max_threads_sm=2048,
         max_blocks_sm=32,
         host_link=64e9,
-        peer_link=896e9,
         sources=("AMD Instinct MI300X data sheet", "AMD CDNA 3 Architecture white paper (2023)"),
         notes=(
             "Multiprocessors are AMD's compute units, shared memory its local data share (LDS), L2 the sum "

@@ -26,13 +26,21 @@ STAGES = 2
 #: Targets whose tensor cores read shared memory, and the rows from which they do (one instruction of 64 rows).
 FROM_SHARED, LEAST_ROWS = ("sm_90", "sm_100"), 64
 WITHOUT_TENSOR_CORES = DTYPE_BYTES["fp32"]
-#: Bytes by which the compiler may ask for more than the formula on sm_100.
-UNCOUNTED = 2048
 
 
 def padded_head(d):
-    """Head size as a Triton kernel holds it: the next power of two, at least 16. Ints or arrays."""
+    """Head size as a Triton kernel holds it: the next power of two, at least 16. Ints or arrays.
+
+    A launch asks for it too, so an int does without arrays.
+    """
+    if isinstance(d, int):
+        return max(16, 1 << (d - 1).bit_length())
     return 2 ** np.ceil(np.log2(np.maximum(d, 16))).astype(np.int64)
+
+
+def default_warps(Br):
+    """Warps of a block that is Br rows high: 4 up to 64 rows, 8 above. Ints or arrays."""
+    return 4 * (1 + (Br > 64))
 
 
 def from_registers(Br, element_bytes, target):

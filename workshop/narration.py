@@ -43,27 +43,27 @@ _TILE_CODE = {
     "scores": "S = Qᵢ Kⱼᵀ / √d\nmasked S = −∞",
     "maximum": "m′ = max(m, row max S)\nα = exp(m − m′)",
     "weights": "P = exp(S − m′)",
-    "update": "l = α·l + row sum P\nO = α·O + P Vⱼ;  m = m′",
+    "update": "ℓ = α·ℓ + row sum P\nO = α·O + P Vⱼ;  m = m′",
 }
 
 ENGLISH: Mapping[str, str] = {
     "code query-outer each-q": "for each Q block i:",
-    "code query-outer load-q": "load Qᵢ\nm = −∞, l = 0, O = 0",
+    "code query-outer load-q": "load Qᵢ\nm = −∞, ℓ = 0, O = 0",
     "code query-outer each-kv": "for each K, V block j in sight:",
     "code query-outer load-kv": "load Kⱼ, Vⱼ",
-    "code query-outer store": "store Oᵢ = O / l,  Lᵢ = m + log l",
+    "code query-outer store": "store Oᵢ = O / ℓ,  Lᵢ = m + log ℓ",
     "code key-outer each-kv": "for each K, V block j:",
     "code key-outer load-kv": "load Kⱼ, Vⱼ",
     "code key-outer each-q": "for each Q block i that sees j:",
-    "code key-outer load-q": "load Qᵢ, Oᵢ, m, l\n(at first 0, −∞, 0);  O = Oᵢ·l",
-    "code key-outer store": "store Oᵢ = O / l,  m,  l",
+    "code key-outer load-q": "load Qᵢ, Oᵢ, m, ℓ\n(at first 0, −∞, 0);  O = Oᵢ·ℓ",
+    "code key-outer store": "store Oᵢ = O / ℓ,  m,  ℓ",
     **{f"code {order} {line}": text for order in LISTINGS for line, text in _TILE_CODE.items()},
     "start": "Q, K and V, {matrix} each, wait in HBM and the chip is empty. "
     "{visited} of {tiles} tiles will be visited.",
     "load-q new": "Q block {i} of {Tr} ({rows}) moves onto the chip: {moved}. "
-    "Nothing has been seen yet: m = −∞, l = 0, O = 0.",
-    "load-q again": "Q block {i} of {Tr} ({rows}) comes back with its O, m and l: {moved}. "
-    "O times l undoes the last division.",
+    "Nothing has been seen yet: m = −∞, ℓ = 0, O = 0.",
+    "load-q again": "Q block {i} of {Tr} ({rows}) comes back with its O, m and ℓ: {moved}. "
+    "O times ℓ undoes the last division.",
     "load-kv": "K and V block {j} of {Tc} ({keys}) stream in: {moved}. The chip now holds {held}.",
     "scores": "S = Q Kᵀ / √d between {rows} and {keys}: from {low} to {high}.",
     "scores masked": "S = Q Kᵀ / √d between {rows} and {keys}: from {low} to {high}; "
@@ -80,17 +80,17 @@ ENGLISH: Mapping[str, str] = {
     "so α = exp({m_old} − {m_new_term}) = {alpha}. "
     "Rows that rescale: {rescaled} of {r}.",
     "weights": "P = exp(S − m′): every weight lies between 0 and 1; those of row {row} add up to {added}.",
-    "update none": "Row {row}: no key, no weight. l and O stay 0.",
-    "update first": "Row {row}: l = {added} and O = P V, the first piece.",
-    "update same": "Row {row}: l = {l_old} + {added} = {l_new}. O keeps its length and P V is added.",
-    "update rises": "Row {row}: l = {alpha} × {l_old} + {added} = {l_new}. "
+    "update none": "Row {row}: no key, no weight. ℓ and O stay 0.",
+    "update first": "Row {row}: ℓ = {added} and O = P V, the first piece.",
+    "update same": "Row {row}: ℓ = {l_old} + {added} = {l_new}. O keeps its length and P V is added.",
+    "update rises": "Row {row}: ℓ = {alpha} × {l_old} + {added} = {l_new}. "
     "O shrinks by the same α before P V is added.",
-    "store final": "Q block {i} is complete: O / l and one logsumexp a row go to HBM, {moved}.",
-    "store final skipped": "Q block {i} is complete: O / l and one logsumexp a row go to HBM, {moved}. "
+    "store final": "Q block {i} is complete: O / ℓ and one logsumexp a row go to HBM, {moved}.",
+    "store final skipped": "Q block {i} is complete: O / ℓ and one logsumexp a row go to HBM, {moved}. "
     "Tiles above the diagonal that were never loaded: {skipped}.",
-    "store again": "O / l, m and l of Q block {i} go back to HBM: {moved}. "
+    "store again": "O / ℓ, m and ℓ of Q block {i} go back to HBM: {moved}. "
     "They are read again for the next K, V block.",
-    "store last": "O / l, m and l of Q block {i} go to HBM for the last time: {moved}.",
+    "store last": "O / ℓ, m and ℓ of Q block {i} go to HBM for the last time: {moved}.",
     "compare": "{read} read, {written} written. Against the softmax of whole rows, both in float64, "
     "the largest difference is {error}.",
     "rows": "rows {first}–{last}",

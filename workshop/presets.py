@@ -14,13 +14,17 @@ DEFAULTS: Mapping[str, int | str | bool] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Preset:
-    """slug and name; settings: all of N, d, H, B, dtype, causal, Br, Bc, sram, gpu; description; source."""
+    """slug and name; settings: all of N, d, H, B, dtype, causal, Br, Bc, sram, gpu; description; source.
+
+    model: slug of the language model that the preset is a layer of, if it is one of `language_models`.
+    """
 
     slug: str
     name: str
     settings: Mapping[str, int | str | bool]
     description: str
     source: str
+    model: str | None = None
 
     def build(self) -> tuple[Problem, Tile, GPU]:
         """The checked problem, tile and GPU of these settings."""
@@ -30,8 +34,8 @@ class Preset:
         return Problem(**pick[Problem]), Tile(**pick[Tile]), gpu_named(self.settings["gpu"])
 
 
-def _preset(slug, name, description, source, **changes):
-    return Preset(slug, name, MappingProxyType({**DEFAULTS, **changes}), description, source)
+def _preset(slug, name, description, source, model=None, **changes):
+    return Preset(slug, name, MappingProxyType({**DEFAULTS, **changes}), description, source, model)
 
 
 _ALL = (
@@ -62,6 +66,7 @@ _ALL = (
         "A causal layer of today: 8,192 tokens, 32 query heads of 128. K and V are counted for every query "
         "head; the model shares them among groups of four.",
         "The Llama 3 Herd of Models (2024), Table 3: 32 heads, 8 key-value heads, model size 4,096.",
+        model="llama-3-8b",
         causal=True,
     ),
     _preset(

@@ -5,9 +5,10 @@ import numpy as np
 from workshop import masks, online_softmax, roofline, schedule, sram, units
 from workshop.generations import GENERATIONS, UNITS
 from workshop.hardware import GPU
+from workshop.kernel_memory import padded_head
 from workshop.problem import Problem, Tile
 from workshop.quiz_choices import Register
-from workshop.residency import resident_blocks
+from workshop.residency import TENSOR_COLUMNS, resident_blocks
 
 QUESTIONS = Register("kernel")
 _STAGES = 2
@@ -15,21 +16,38 @@ _STAGES = 2
 
 @QUESTIONS.number("shared", "tiles")
 def _shared(problem: Problem, tile: Tile, gpu: GPU):
-    view = sram.kernel_view(problem, tile, _STAGES)
+    view = sram.kernel_view(problem, tile, _STAGES, gpu)
     mistakes = {
-        "one_stage": sram.kernel_view(problem, tile, 1).shared,
+        "one_stage": sram.kernel_view(problem, tile, 1, gpu).shared,
         "registers": view.shared + view.registers,
         "no_queries": view.shared - view.q,
         "everything": sram.working_set(problem, tile).total,
     }
-    return view.shared, mistakes, units.binary, {"registers": units.binary(view.registers)}
+    head = padded_head(problem.d)
+    facts = {
+        "registers": units.binary(view.registers),
+        "q": units.binary(view.q),
+        "kv": units.binary(view.k + view.v),
+        "p": units.binary(view.p),
+        "passes": view.p > 0,
+        "copied": view.buffers < _STAGES,
+        "pads": head != problem.d,
+        "padded": units.count(head),
+    }
+    return view.shared, mistakes, units.binary, facts
 
 
 @QUESTIONS.decision("launch", "machine", "starts", "refuses", "slower", "halves")
 def _launch(problem: Problem, tile: Tile, gpu: GPU):
-    view = sram.kernel_view(problem, tile, _STAGES)
-    facts = {"need": units.binary(view.shared), "limit": units.binary(gpu.smem_block)}
-    return ("starts" if view.launches(gpu) else "refuses"), facts
+    found = resident_blocks(gpu, tile, problem.d, problem.dtype, _STAGES)
+    facts = {
+        "need": units.binary(found.shared_bytes),
+        "limit": units.binary(gpu.smem_block),
+        "columns": units.count(found.tensor_columns),
+        "most_columns": units.count(TENSOR_COLUMNS),
+        "by_columns": not found.fits and found.shared_bytes <= gpu.smem_block,
+    }
+    return ("starts" if found.fits else "refuses"), facts
 
 
 @QUESTIONS.number("resident", "machine")
@@ -41,7 +59,12 @@ def _resident(problem: Problem, tile: Tile, gpu: GPU):
         "blocks": masks.ceil_div(problem.N, tile.Br) * problem.heads,
         "double": 2 * found.blocks,
     }
-    facts = {"each": units.count(found.per_sm), "sms": units.count(gpu.sms), "limiter": found.limiter}
+    facts = {
+        "each": units.count(found.per_sm),
+        "sms": units.count(gpu.sms),
+        "limiter": found.limiter,
+        "fits": found.fits,
+    }
     return found.blocks, mistakes, units.count, facts
 
 

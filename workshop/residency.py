@@ -27,6 +27,7 @@ import numpy as np
 from workshop.hardware import GPU
 from workshop.kernel_memory import (
     STAGES,
+    default_warps,
     kernel_shared_bytes,
     padded_head,
     tensor_columns,
@@ -77,7 +78,7 @@ def occupancy(gpu: GPU, Br, Bc, d, element_bytes, stages=STAGES) -> dict:
     columns, limits (as `blocks_by`) and blocks."""
     Br, Bc = np.asarray(Br, dtype=np.int64), np.asarray(Bc, dtype=np.int64)
     d = padded_head(d)
-    warps = np.where(Br <= 64, 4, 8)
+    warps = default_warps(Br)
     wanted = registers_per_thread(Br, Bc, d, warps * WARP, element_bytes, gpu.target)
     shared = kernel_shared_bytes(Br, Bc, d, element_bytes, stages, gpu.target)
     columns = tensor_columns(Br, Bc, d, element_bytes, gpu.target)

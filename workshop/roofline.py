@@ -43,6 +43,23 @@ def scores_computed(problem: Problem, model: str, tile: Tile, *, skip_masked: bo
     return masks.visited_elements(problem.N, Br, Bc, problem.causal)
 
 
+def products(model: str, direction: str = "forward") -> int:
+    """Matrix products of N x N x d in a pass. direction: "forward", "backward" or "both"."""
+    if direction not in DIRECTIONS:
+        raise ValueError(f"direction: expected one of {DIRECTIONS}; got {direction!r}")
+    forward, backward = _PRODUCTS.get(model, _FLASH_PRODUCTS)
+    return {"forward": forward, "backward": backward, "both": forward + backward}[direction]
+
+
+def work(scores, problem: Problem, products: int = 2):
+    """FLOPs of a layer (all B x H heads) whose heads compute `scores` scores each: 2 d for each and each product.
+
+    An int, exact, or a float array: a layer's FLOPs can pass 2^63, so arrays are multiplied as floats.
+    """
+    scores = scores.astype(float) if isinstance(scores, np.ndarray) else scores
+    return products * 2 * scores * problem.d * problem.heads
+
+
 def flops(
     problem: Problem,
     model: str,
@@ -52,12 +69,8 @@ def flops(
     skip_masked: bool = False,
 ) -> int:
     """FLOPs of a layer (all B x H heads), exact. direction: "forward", "backward" or "both"."""
-    if direction not in DIRECTIONS:
-        raise ValueError(f"direction: expected one of {DIRECTIONS}; got {direction!r}")
-    forward, backward = _PRODUCTS.get(model, _FLASH_PRODUCTS)
-    products = {"forward": forward, "backward": backward, "both": forward + backward}[direction]
     scores = scores_computed(problem, model, tile, skip_masked=skip_masked)
-    return products * 2 * scores * problem.d * problem.heads
+    return work(scores, problem, products(model, direction))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from workshop.generations import POLYNOMIAL_OPERATIONS, Generation, Units
 from workshop.problem import Problem, Tile
 
 LANES = ("load", "matmul", "exponential", "rescale")
+KINDS = ("load", "scores", "softmax", "polynomial", "rescale", "output", "store")
 # the last visits are left out of the pace: the loop ends there and units run empty
 _WARM_UP, _MEASURED, _TAIL = 4, 8, 2
 
@@ -44,13 +45,15 @@ class Schedule:
 
     tasks: in program order. period: clocks a visit once the loop runs evenly. work: {lane: clocks a visit}.
     shared: clocks a visit that shared memory needs at least (Q, K and V once to the tensor cores, P stays in
-    registers); it is not a lane, because it works under the matmuls.
+    registers); it is not a lane, because it works under the matmuls. chain: the kinds of task, in the order of
+    KINDS, that follow one another without a gap and so set the period; all others work beside them.
     """
 
     tasks: tuple[Task, ...]
     period: float
     work: dict[str, float]
     shared: float
+    chain: tuple[str, ...]
 
     def busy(self, lane: str) -> float:
         """Share of the time the unit works, once the loop runs evenly."""
@@ -164,6 +167,22 @@ def _queries_outer(generation: Generation, loop: _Loop, visits: int) -> None:
                 begin(visit + 1, part)
 
 
+def _chain(tasks: list[Task], last: int, since: float) -> tuple[str, ...]:
+    """Kinds of the tasks that lead to task `last` without a gap, back to the time `since`."""
+    before: dict[str, int] = {}
+    waited = []  # for each task, those that it may have waited for: its needs and the one before it on its lane
+    for number, task in enumerate(tasks):
+        waited.append((*task.needs, before[task.lane]) if task.lane in before else task.needs)
+        before[task.lane] = number
+    kinds, at = set(), last
+    while tasks[at].end > since:
+        kinds.add(tasks[at].kind)
+        if not waited[at]:
+            break
+        at = max(waited[at], key=lambda number: tasks[number].end)
+    return tuple(kind for kind in KINDS if kind in kinds)
+
+
 def schedule(generation: Generation, units: Units, problem: Problem, tile: Tile) -> Schedule:
     """Play the loop of `generation` on a multiprocessor of `units` for the reader's d, dtype, Br and Bc.
 
@@ -177,13 +196,15 @@ def schedule(generation: Generation, units: Units, problem: Problem, tile: Tile)
     else:
         _keys_outer(loop, visits)
     last = generation.query_tiles - 1
-    ends = {t.visit: t.end for t in loop.tasks if t.kind == "output" and t.part == last}
+    outputs = {t.visit: n for n, t in enumerate(loop.tasks) if t.kind == "output" and t.part == last}
     final = _WARM_UP + _MEASURED - 1
-    period = (ends[final] - ends[_WARM_UP - 1]) / _MEASURED
+    since = loop.tasks[outputs[_WARM_UP - 1]].end
+    period = (loop.tasks[outputs[final]].end - since) / _MEASURED
     work = dict.fromkeys(LANES, 0.0)
     for task in loop.tasks:
         if task.visit == final:
             work[task.lane] += task.end - task.start
     rows = tile.Br * generation.tile_share * generation.query_tiles
     operands = (rows + 2 * tile.Bc * generation.query_tiles) * problem.d * problem.element_bytes
-    return Schedule(tuple(loop.tasks), period, work, operands / units.shared)
+    chain = _chain(loop.tasks, outputs[final], since)
+    return Schedule(tuple(loop.tasks), period, work, operands / units.shared, chain)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workshop import masks
+from workshop import masks, roofline
 from workshop.hardware import DEFAULT_GPU, GPU
 from workshop.kernel_memory import padded_head, shared_memory
 from workshop.ledger import Ledger, Line
@@ -62,18 +62,21 @@ def working_set(problem: Problem, tile: Tile, *, fp32_accumulators: bool = False
     fp32_accumulators: O, S and the statistics in fp32, as kernels accumulate, instead of the problem's dtype.
     A tile longer than the sequence is counted at its full size, which is what a kernel allocates.
     """
-    small = problem.element_bytes
-    wide = FP32_BYTES if fp32_accumulators else small
-    Br, Bc, d = tile.Br, tile.Bc, problem.d
-    return WorkingSet(
-        q=Br * d * small,
-        o=Br * d * wide,
-        k=Bc * d * small,
-        v=Bc * d * small,
-        s=Br * Bc * wide,
-        statistics=2 * Br * wide,
-        budget=tile.M_bytes,
-    )
+    wide = FP32_BYTES if fp32_accumulators else problem.element_bytes
+    return WorkingSet(**_parts(problem, tile.Br, tile.Bc, wide), budget=tile.M_bytes)
+
+
+def _parts(problem, Br, Bc, wide) -> dict:
+    """Bytes of each part of a tile; Br and Bc ints or arrays. wide: bytes of an element of O, S and statistics."""
+    small, d = problem.element_bytes, problem.d
+    return {
+        "q": Br * d * small,
+        "o": Br * d * wide,
+        "k": Bc * d * small,
+        "v": Bc * d * small,
+        "s": Br * Bc * wide,
+        "statistics": 2 * Br * wide,
+    }
 
 
 @dataclass(frozen=True)
@@ -121,9 +124,10 @@ def kernel_view(problem: Problem, tile: Tile, stages: int = 1, gpu: GPU | None =
     if stages < 1:
         raise ValueError(f"stages: expected 1 or more; got {stages!r}")
     Br, Bc, size = tile.Br, tile.Bc, problem.element_bytes
-    d = int(padded_head(problem.d)) if gpu else problem.d
+    d = padded_head(problem.d) if gpu else problem.d
     shared = shared_memory(Br, Bc, d, size, stages, gpu.target if gpu else None)
     q, k, v, p = (int(held) for held in shared)
+    needed = _parts(problem, Br, Bc, FP32_BYTES)
     return KernelView(
         stages=stages,
         buffers=v // (Bc * d * size),
@@ -132,8 +136,7 @@ def kernel_view(problem: Problem, tile: Tile, stages: int = 1, gpu: GPU | None =
         v=v,
         p=p,
         o=Br * d * FP32_BYTES,
-        s=Br * Bc * FP32_BYTES,
-        statistics=2 * Br * FP32_BYTES,
+        **{name: needed[name] for name in ("s", "statistics")},
     )
 
 
@@ -155,19 +158,11 @@ def spill_ledger(problem: Problem, tile: Tile) -> Ledger:
     )
 
 
-def spill_beats_standard(problem: Problem, tile: Tile) -> bool:
-    """Whether the tile spills and its traffic passes `standard`: everything gained by tiling is lost
-    again."""
-    if working_set(problem, tile).fits:
-        return False
-    return spill_ledger(problem, tile).total > ledger("standard", problem, tile).total
-
-
 def _grids(problem, sram, Br, Bc):
     """Working set, excess (bytes), visits and traffic (elements, with spill) for broadcasting int64 Br and
     Bc."""
-    size, d = problem.element_bytes, problem.d
-    needed = (2 * Br * d + 2 * Bc * d + Br * Bc + 2 * Br) * size
+    size = problem.element_bytes
+    needed = sum(_parts(problem, Br, Bc, size).values())
     excess = np.maximum(0, needed - sram * 1024)
     N = np.int64(problem.N) + np.zeros_like(Br * Bc)
     visits, _ = masks.visited(N, Br, Bc, problem.causal)
@@ -175,13 +170,28 @@ def _grids(problem, sram, Br, Bc):
     return needed, excess, visits, traffic
 
 
-def spill_crossing(problem: Problem, tile: Tile) -> int | None:
-    """The smallest Br (at the tile's Bc) that spills so much that traffic passes `standard`; None if no Br in
-    range does."""
+@dataclass(frozen=True)
+class Cliff:
+    """Where the traffic of all Br at one Bc lies beside `standard`, spill counted.
+
+    lowest: the Br that moves least. wins: whether it moves less than `standard`. crossing: the first Br above it that
+    spills so much that traffic passes `standard`; None if none in range does, or if none ever won.
+    """
+
+    lowest: int
+    wins: bool
+    crossing: int | None
+
+
+def cliff(problem: Problem, tile: Tile) -> Cliff:
+    """The cliff at the tile's Bc and budget."""
     Br = np.arange(LIMITS["Br"][0], LIMITS["Br"][1] + 1, dtype=np.int64)
     _, excess, _, traffic = _grids(problem, tile.sram, Br, np.int64(tile.Bc))
-    lost = (excess > 0) & (traffic > ledger("standard", problem, tile).total)
-    return int(Br[lost.argmax()]) if lost.any() else None
+    standard, lowest = ledger("standard", problem, tile).total, int(traffic.argmin())
+    wins = bool(traffic[lowest] < standard)
+    lost = (excess > 0) & (traffic > standard) & (Br > Br[lowest])
+    crossing = int(Br[lost.argmax()]) if wins and lost.any() else None
+    return Cliff(int(Br[lowest]), wins, crossing)
 
 
 def landscape(problem: Problem, sram: int, Br, Bc, gpu: GPU | None = None) -> dict[str, np.ndarray]:
@@ -199,7 +209,7 @@ def landscape(problem: Problem, sram: int, Br, Bc, gpu: GPU | None = None) -> di
     needed, excess, visits, traffic = _grids(problem, sram, Br, Bc)
     scores = masks.visited_elements(np.full(traffic.shape, problem.N, dtype=np.int64), Br, Bc, problem.causal)
     # A layer's bytes can pass 2^63: floats from here on.
-    compute = 4.0 * scores * problem.d * problem.heads / gpu.rate(problem.dtype).flops
+    compute = roofline.work(scores, problem) / gpu.rate(problem.dtype).flops
     memory = traffic * float(problem.element_bytes * problem.heads) / gpu.bandwidth
     return {
         "working_set": needed,

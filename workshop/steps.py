@@ -14,7 +14,6 @@ from workshop.units import DTYPE_BYTES
 
 # What a step may leave on the chip, in the order in which it is drawn.
 TENSORS = ("q", "o", "k", "v", "s", "statistics")
-SKIPPED, TO_COME, CURRENT, DONE = range(4)
 
 
 @dataclass(frozen=True)
@@ -175,10 +174,3 @@ class Trace:
         for number, visit in enumerate(self.visits):
             order[visit.i, visit.j] = number
         return order
-
-    def states(self, index: int) -> np.ndarray:
-        """The grid at a step: SKIPPED, TO_COME, CURRENT or DONE for each tile, (Tr, Tc) int8."""
-        step = self.steps[index]
-        order = self.visit_order
-        state = np.where(order < step.done, DONE, np.where(order == step.visit, CURRENT, TO_COME))
-        return np.where(order < 0, SKIPPED, state).astype(np.int8)

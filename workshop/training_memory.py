@@ -44,10 +44,9 @@ class Store:
         """Bytes of the layer (all B x H heads)."""
         return sum(item.bytes for item in self.items)
 
-    @property
-    def quadratic(self) -> int:
-        """How many N x N matrices a head are among them."""
-        return sum(item.tensor in ("P", "dP", "dS") for item in self.items)
+    def of(self, *tensors: str) -> int:
+        """Bytes of the named tensors alone."""
+        return sum(item.bytes for item in self.items if item.tensor in tensors)
 
 
 def _kept(model, N, d, heads, size):

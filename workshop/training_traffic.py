@@ -130,14 +130,11 @@ def scores(model: str, problem: Problem, tile: Tile, N) -> np.ndarray:
     return masks.visited_elements(N, tile.Br, tile.Bc, problem.causal)
 
 
-_PRODUCTS = {"standard": (2, 4)}
-
-
 def flops(model: str, problem: Problem, tile: Tile, N) -> tuple[np.ndarray, np.ndarray]:
     """(forward, backward) FLOPs of a layer over an array of N, float64; `roofline.flops` at each N."""
-    ahead, back = _PRODUCTS.get(model, (2, 5))
-    one = 2.0 * scores(model, problem, tile, N) * problem.d * problem.heads
-    return ahead * one, back * one
+    computed = scores(model, problem, tile, N)
+    ahead, back = (roofline.products(model, way) for way in ("forward", "backward"))
+    return roofline.work(computed, problem, ahead), roofline.work(computed, problem, back)
 
 
 def times(model: str, problem: Problem, tile: Tile, N, gpu: GPU | None = None) -> np.ndarray:

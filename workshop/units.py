@@ -105,9 +105,9 @@ def bytes_(value) -> str:
     return _prefixed(value, "B", small="B")
 
 
-def binary(value) -> str:
+def binary(value, digits: int = 3) -> str:
     """Bytes in binary units, for on-chip memory: 233472 -> "228 KiB". A whole number of units is printed
-    whole."""
+    whole, another one to so many digits."""
     exact, text = _decimal(value)
     if exact is None:
         return text if text == "n/a" else f"{text} B"
@@ -116,14 +116,20 @@ def binary(value) -> str:
     for power in range(len(_BINARY) - 1, -1, -1):
         scaled = _EXACT.divide(exact, Decimal(1024) ** power)
         # Between 1,000 and 1,023 of a unit, four digits are kept: the next unit starts at 1,024.
-        shown = _round(scaled, 4 if abs(scaled) >= 1000 else 3)
+        shown = _round(scaled, max(digits, 4) if abs(scaled) >= 1000 else digits)
         if abs(shown) >= 1 or power == 0:
             if scaled == scaled.to_integral_value():
                 return f"{_count(scaled)} {_BINARY[power]}"
             if abs(shown) >= 1024 and power + 1 < len(_BINARY):
                 return f"1.00 {_BINARY[power + 1]}"
-            return f"{_digits(scaled, 4 if abs(shown) >= 1000 else 3)} {_BINARY[power]}"
+            return f"{_digits(scaled, max(digits, 4) if abs(shown) >= 1000 else digits)} {_BINARY[power]}"
     raise AssertionError("unreachable: the loop ends at power 0")
+
+
+def with_exact_bytes(value) -> str:
+    """Bytes on the chip in binary units, and every digit of them: 233472 -> "228 KiB (233,472 B)"."""
+    short, exact = binary(value, 4), exact_bytes(value)
+    return short if short == "n/a" or short.endswith(" B") else f"{short} ({exact})"
 
 
 def seconds(value) -> str:

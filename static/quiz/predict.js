@@ -180,8 +180,11 @@ export function render({ model, el }) {
           at = Number(range.value)
           out.textContent = card.options[at].text
           range.setAttribute("aria-valuetext", card.options[at].text)
+          fill()
         },
       })
+      const fill = () => range.style.setProperty("--at", at / Math.max(1, last))
+      fill()
       const button = make(
         "button",
         {

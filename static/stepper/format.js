@@ -58,6 +58,13 @@ const rect = (x, y, width, height, cls, style = "") =>
   `<rect x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${Math.max(0, width).toFixed(1)}" ` +
   `height="${Math.max(0, height).toFixed(1)}" class="${cls}"${style ? ` style="${style}"` : ""}/>`
 
+// How wide words will be in the font of a node, at a size in px; every digit counts as a 0, as tabular figures do.
+const pen = document.createElement("canvas").getContext("2d")
+function breadth(said, node, size) {
+  pen.font = `${size}px ${getComputedStyle(node).fontFamily}`
+  return pen.measureText(said.replace(/\d/g, "0")).width
+}
+
 // Many small cells as few paths: one for every class and shade, because thousands of nodes a step are too many.
 class Shades {
   constructor(levels = 24) {

@@ -146,6 +146,7 @@ export function render({ model, el }) {
     put(stepOut, String(n))
     stepOut.dataset.value = n
     scrubber.value = n
+    scrubber.style.setProperty("--at", n / Math.max(1, trace.last))
     attribute(scrubber, "aria-valuetext", fill(words.step_of, { n, last: trace.last }))
     buttons.first.disabled = buttons.back.disabled = n === 0
     buttons.last.disabled = buttons.forward.disabled = n === trace.last

@@ -11,16 +11,40 @@ class TileView {
     })
   }
 
+  // Side by side where both hold their numbers so, else one over the other; a tile of many cells shows none.
   layout(trace, width, unit) {
-    this.trace = trace
-    this.unit = unit
-    const half = Math.floor((width - 24 * unit) / 2)
+    Object.assign(this, { trace, unit, left: 24 * unit, drawn: {} })
     const [rows, keys] = [Math.min(trace.Br, trace.N), Math.min(trace.Bc, trace.N)]
-    const readable = (wide) => (wide - 26 * unit - 4) / keys >= 27 * unit
-    // Side by side, unless that costs a small tile its numbers.
-    const apart = width < 440 * unit || (rows <= 8 && keys <= 8 && !readable(half) && readable(width))
-    this.width = apart ? width : half
-    this.drawn = {}
+    const rest = width - 10 * unit - 2 * (this.left + 2)
+    // Beside S, P needs no numbers of its rows: its cells have the room.
+    const shared = rest + this.left - 1
+    const most = (width - this.left - 2) / keys
+    // What a cell needs for its widest number: a score may need more than a weight, by its minus sign.
+    const weight = breadth("0.00", this.pair, 12 * unit) + 4 * unit
+    const sizes = rows <= 8 && keys <= 8 ? [2, 1].map((decimals) => [decimals, this.widest(decimals) + 5 * unit]) : []
+    const beside = sizes.find(([, score]) => keys * (score + weight) <= shared)
+    const alone = sizes.find(([, score]) => Math.max(score, weight) <= most)
+    const even = (each) => ({ s: each, p: each })
+    if (beside) {
+      const room = shared / keys - beside[1] - weight
+      this.cell = { s: beside[1] + room / 3, p: weight + (2 * room) / 3 }
+    } else this.cell = even(alone || width < 440 * unit ? most : rest / 2 / keys)
+    for (const which of ["s", "p"]) this.cell[which] = Math.min(this.cell[which], 46 * unit)
+    this.decimals = (beside || alone || [0])[0]
+    this.gutter = { s: this.left, p: beside ? 1 : this.left }
+    const cells = (which) => this.gutter[which] + keys * this.cell[which] + 2
+    const stacked = !beside && (alone || width < 440 * unit)
+    const spare = stacked ? 0 : (width - 10 * unit - cells("s") - cells("p")) / 2
+    this.width = stacked ? { s: width, p: width } : { s: Math.floor(cells("s") + spare), p: Math.floor(cells("p") + spare) }
+  }
+
+  // Of all scores of the play, written with so many decimals.
+  widest(decimals) {
+    const shapes = new Set(["−∞"])
+    for (const visit of this.trace.visits)
+      for (const line of visit.s)
+        for (const value of line) if (value !== null) shapes.add(this.brief(value, decimals).replace(/\d/g, "0"))
+    return Math.max(...[...shapes].map((shape) => breadth(shape, this.pair, 12 * this.unit)))
   }
 
   show(step, row) {
@@ -35,18 +59,22 @@ class TileView {
     const key = [visit.number, row, lit].join()
     if (this.drawn[which] === key) return
     this.drawn[which] = key
-    const { unit, width, trace } = this
+    const { unit, trace } = this
+    const left = this.gutter[which]
     const values = visit[which]
     const [rows, keys] = [Math.min(trace.Br, trace.N), Math.min(trace.Bc, trace.N)]
-    const left = 26 * unit
     const top = 40 * unit
-    const cell = Math.min((width - left - 4) / keys, 46 * unit)
-    const numbered = keys <= 8 && rows <= 8 && cell >= 27 * unit
+    const cell = this.cell[which]
+    const numbered = this.decimals > 0
     const tall = numbered ? 25 * unit : Math.min(cell, Math.max(3.2 * unit, (200 * unit) / rows))
     const parts = [text(0, 14 * unit, title, "heading")]
     const every = Math.max(1, Math.ceil((26 * unit) / cell))
-    for (let c = 0; c < values[0].length; c += every)
-      parts.push(text(left + (c + 0.5) * cell, top - 6 * unit, String(visit.key + c + 1), "small", "middle"))
+    for (let c = 0; c < values[0].length; c += every) {
+      const key = String(visit.key + c + 1)
+      // The last narrow column's number would reach past the drawing.
+      const last = left + keys * cell - breadth(key, this.pair, 12 * unit) / 2
+      parts.push(text(Math.min(left + (c + 0.5) * cell, last), top - 6 * unit, key, "small", "middle"))
+    }
     const step = Math.max(1, Math.ceil((13 * unit) / tall))
     const shades = new Shades()
     const labels = []
@@ -54,8 +82,8 @@ class TileView {
     values.forEach((line, r) => {
       const y = top + r * tall
       const here = r === row
-      if (here || (r % step === 0 && Math.abs(r - row) >= step))
-        labels.push(text(left - 6 * unit, y + tall / 2 + 4 * unit, String(visit.row + r + 1), here ? "small here" : "small", "end"))
+      if (left > 1 && (here || (r % step === 0 && Math.abs(r - row) >= step)))
+        labels.push(text(left - 4 * unit, y + tall / 2 + 4 * unit, String(visit.row + r + 1), here ? "small here" : "small", "end"))
       line.forEach((value, c) => {
         const x = left + c * cell
         const place = [x + 0.5, y + 0.5, cell - 1, tall - 1]
@@ -65,7 +93,7 @@ class TileView {
           if (lit) shades.add(...place, "hatch", 1)
         } else shades.add(...place, "cell", level(value))
         if (!lit || !numbered) return
-        const said = masked ? (which === "s" ? "−∞" : "0") : which === "s" ? this.brief(value, cell >= 36 * unit ? 2 : 1) : this.weight(value)
+        const said = masked ? (which === "s" ? "−∞" : "0") : which === "s" ? this.brief(value, this.decimals) : this.weight(value)
         labels.push(text(x + cell / 2, y + tall / 2 + 4.5 * unit, said, "value", "middle"))
       })
       rowsHit.push(`<g data-row="${r}">${rect(left, y, line.length * cell, tall, "hit")}</g>`)
@@ -74,7 +102,7 @@ class TileView {
     parts.push(shades.markup(numbered ? 0.5 : 0.92), ...labels, ...rowsHit)
     const foot = top + rows * tall + 17 * unit
     parts.push(text(left, foot, lit ? note : this.words.not_yet, "small"))
-    this[which].innerHTML = svg(width, Math.ceil(foot + 6 * unit), parts.join(""), `${title}. ${note}`)
+    this[which].innerHTML = svg(this.width[which], Math.ceil(foot + 6 * unit), parts.join(""), `${title}. ${note}`)
   }
 
   // A score in a cell, four or five signs wide.

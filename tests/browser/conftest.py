@@ -117,9 +117,10 @@ class Watched:
             self.outside.append(request.url)
 
     def open(self, query: str = "") -> Page:
-        """Open the app with ``query`` and wait until the first readout is there."""
+        """Open the app with ``query`` and wait until all of the page is there."""
         self.page.goto(self.address + query)
         self.page.wait_for_selector("[data-readout]", timeout=30_000)
+        expect(self.page.locator(".growing")).to_have_count(0)
         return self.page
 
     def value(self, name: str) -> str:

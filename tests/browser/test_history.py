@@ -1,4 +1,6 @@
-"""Back and Forward pressed faster than plates are shown: page and address agree, and no entry is written over."""
+"""Back and Forward pressed faster than plates are shown, numbers typed, keys pressed: page and address agree, and no
+entry is written over.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.random_walk import LOOK
+from tests.browser.random_walk import LOOK, default
 from tests.browser.test_page import bytes_of, query, wait_query
 
 FOLLOW = """(query) => {
@@ -111,3 +113,113 @@ def test_keys_pressed_before_all_is_drawn_are_answered_whole(watched):
     page.keyboard.press("PageDown")
     page.keyboard.press("ArrowLeft")
     assert agree(watched) < 8192
+
+
+def numbers(page, slug: str, name: str) -> tuple[int, str, str]:
+    """Return what address, box and thumb say of a control."""
+    seen = page.evaluate(LOOK)
+    box, thumb = next(control[1:] for control in seen["controls"] if control[0] == name)
+    return int(query(page).get(name, default(slug, name))), box, thumb
+
+
+def rests(page, slug: str, name: str, but: int | None = None, seconds: float = 20.0) -> int:
+    """Wait until address, box and thumb say the same number other than ``but``, and go on saying it; returns it."""
+    end, since, before = time.monotonic() + seconds, 0.0, None
+    while True:
+        found = numbers(page, slug, name)
+        if found != before or found[0] == but or not found[1] == found[2] == f"{found[0]:,}":
+            since = time.monotonic()
+        if time.monotonic() - since > 1:
+            return found[0]
+        before = found
+        assert time.monotonic() < end, f"{name}: (address, box, thumb) say {found}"
+        page.wait_for_timeout(40)
+
+
+def neighbours(page, slider, slug: str, name: str) -> tuple[int, int]:
+    """Return two stops of a slider next to each other with a number between them."""
+    slider.focus()
+    page.keyboard.press("Home")
+    below = rests(page, slug, name)
+    while True:
+        page.keyboard.press("ArrowRight")
+        above = rests(page, slug, name, but=below)
+        if above > below + 1:
+            return below, above
+        below = above
+
+
+# each plate with number controls of its own, and one that has those of the sidebar
+@pytest.mark.parametrize("slug", ["traffic", "memory", "serving", "softmax", "sparsity"])
+def test_a_key_from_a_number_between_stops_goes_one_stop(watched, slug):
+    page = watched.open(f"?plate={slug}&gpu=custom")
+    page.wait_for_timeout(1500)
+    for name in [control[0] for control in page.evaluate(LOOK)["controls"]]:
+        control = page.locator(f".control-{name}").first
+        slider, box = control.locator("input[type=range]"), control.locator("input[type=text]")
+        below, above = neighbours(page, slider, slug, name)
+        typed, now = (below + above) // 2, above
+        for key, reached in (("ArrowRight", above), ("ArrowLeft", below)):
+            box.fill(str(typed))
+            box.press("Enter")
+            assert rests(page, slug, name, but=now) == typed
+            slider.focus()
+            page.keyboard.press(key)
+            assert (now := rests(page, slug, name, but=typed)) == reached
+
+
+@pytest.mark.parametrize(("key", "reached"), [("ArrowRight", 1024), ("ArrowLeft", 768)])
+@pytest.mark.parametrize("pause", [3000, 0])
+def test_a_key_from_a_number_of_the_link_goes_one_stop(watched, key, reached, pause):
+    page = watched.open("?plate=traffic&N=777")
+    slider = page.get_by_role("slider", name="N, tokens")
+    slider.focus()
+    page.wait_for_timeout(pause)
+    page.keyboard.press(key)
+    assert rests(page, "traffic", "N", but=777) == reached
+    assert agree(watched) == reached
+
+
+def test_keys_there_and_back_over_a_typed_number_find_it_while_they_do_not_rest(watched):
+    page = watched.open("?plate=traffic&N=777")
+    slider = page.get_by_role("slider", name="N, tokens")
+    slider.focus()
+    page.wait_for_timeout(1500)
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+    assert agree(watched) == 768
+
+
+@pytest.mark.parametrize("slug", ["wall", "softmax", "memory"])
+def test_the_players_keys_and_back_in_quick_alternation_come_to_agree(watched, slug):
+    chance = random.Random(slug)
+    page = watched.open(f"?plate={slug}")
+    steps = [1, 4, 2, 5, 3]
+    for step in steps:
+        page.evaluate(FOLLOW, f"?step={step}")
+        wait_query(page, step=str(step))
+    scrubber = page.locator(".scrubber:visible").first
+    scrubber.focus()
+    at = len(steps) - 1
+    for _ in range(14):
+        if chance.random() < 0.5:
+            page.keyboard.press(chance.choice(["ArrowRight", "ArrowLeft"]))
+        else:
+            move = chance.choice([-1, 1])
+            if 0 <= at + move < len(steps):
+                at += move
+                page.evaluate("(move) => history.go(move)", move)
+        page.wait_for_timeout(chance.choice([0, 10, 60, 130, 160]))
+    readout = page.locator("[data-readout=step]:visible").first
+    end, since, before = time.monotonic() + 20, time.monotonic(), None
+    while time.monotonic() - since < 1.5:
+        shown = readout.get_attribute("data-value")
+        # a play that rests at its end leaves the step out of the address
+        here = query(page).get(
+            "step", page.locator("[data-readout=steps]:visible").first.get_attribute("data-value")
+        )
+        if shown != here or scrubber.input_value() != here or here != before:
+            since = time.monotonic()
+        before = here
+        assert time.monotonic() < end, f"the picture stands on {shown}, the address says {here}"
+        page.wait_for_timeout(50)

@@ -19,7 +19,7 @@ def trips(page):
 def test_the_wall_opens_on_the_whole_story_and_stands_still(watched):
     page = watched.open("?plate=wall")
     picture = trips(page)
-    expect(picture.locator(".lane.done")).to_have_count(8)
+    expect(picture.locator(".side.standard .lane.done")).to_have_count(8)
     assert watched.value("step") == watched.value("steps") == "8"
     assert watched.value("running-bytes") == "545259520"
     before = picture.inner_html()
@@ -45,7 +45,7 @@ def test_steps_tell_the_bytes_of_each_trip(watched):
     page.get_by_role("button", name="Next trip").click()
     watched.wait_value("step", 3)
     wait_query(page, step="3")
-    picture = trips(page)
+    picture = trips(page).locator(".side.standard")
     expect(picture.locator(".lane.current")).to_have_count(1)
     expect(picture.locator(".lane.to-come")).to_have_count(5)
     expect(picture.locator(".matrix.empty")).to_have_count(2)  # P and O are not written yet
@@ -59,7 +59,11 @@ def test_play_runs_to_the_end_from_the_start(watched, motion):
     page.keyboard.press(" ")
     watched.wait_value("step", 2)
     if motion == "reduce":  # whole or not at all: nothing is drawn half-way
-        widths = trips(page).locator(".lane.current .flow").evaluate("n => [n.getAttribute('width') > 0]")
+        widths = (
+            trips(page)
+            .locator(".side.standard .lane.current .flow")
+            .evaluate("n => [n.getAttribute('width') > 0]")
+        )
         assert widths == [True]
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     page.get_by_role("button", name="Pause").click()
@@ -71,12 +75,84 @@ def test_play_runs_to_the_end_from_the_start(watched, motion):
     expect(page.get_by_role("button", name="Play the trips")).to_be_visible()
 
 
+LENGTHS = """(n) => Object.fromEntries([...n.querySelectorAll("[data-strip]")]
+  .filter((e) => e.firstChild && e.offsetParent)
+  .map((e) => [e.dataset.strip, e.querySelector(".whole, .waves").getBoundingClientRect().width]))"""
+
+
+@pytest.mark.parametrize("query", ["", "&Br=512", "&Br=8&causal=1", "&N=300&d=72"])
+@pytest.mark.parametrize("width", [1400, 390])
+def test_the_strips_are_as_long_as_their_bytes(watched, query, width):
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    page = watched.open(f"?plate=wall{query}")
+    watched.wait_value("step", float(watched.value("steps")))
+    lengths = trips(page).evaluate(LENGTHS)
+    moved = {name: float(watched.value(f"{slug}-bytes")) for name, slug in STRIPS.items() if name in lengths}
+    assert {"standard", "stream"} <= set(lengths)
+    longest = max(moved, key=moved.get)
+    for name, bytes_moved in moved.items():
+        wanted = lengths[longest] * bytes_moved / moved[longest]
+        assert abs(lengths[name] - max(1, wanted)) < 1, name
+
+
+STRIPS = {"standard": "running", "stream": "stream", "waves": "stream-waves"}
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_the_loop_plays_beside_the_trips_to_the_end_of_both(watched, motion):
+    watched.page.emulate_media(reduced_motion=motion)
+    page = watched.open(
+        "?plate=wall&N=64&Br=2"
+    )  # the loop moves more than the trips, and goes on when they are done
+    steps = int(watched.value("steps"))
+    total = watched.value("stream-bytes")
+    assert steps == 9
+    trips(page).focus()
+    page.keyboard.press("Home")
+    watched.wait_value("stream-bytes", 0)
+    told = []
+    for k in range(1, steps + 1):
+        page.keyboard.press("ArrowRight")
+        watched.wait_value("step", k)
+        assert k == steps or watched.value("stream-bytes") == watched.value("running-bytes")
+        told.append(trips(page).locator(".say.stream").inner_text())
+    assert watched.value("stream-bytes") == total and "32 passes" in told[-1]
+    expect(trips(page).locator("text.pass")).to_have_text("32 passes")
+    page.keyboard.press(" ")
+    watched.wait_value("step", 1)
+    watched.wait_value("step", steps, timeout=60)
+    expect(page.get_by_role("button", name="Play the trips")).to_be_visible(timeout=30_000)
+    assert watched.value("stream-bytes") == total
+
+
+BOXES = """(n, css) => [...n.querySelectorAll(`rect.${css}:not(.edge)`)].map((e) => {
+  const b = e.getBoundingClientRect()
+  return [b.width, b.height, b.y]
+})"""
+OUTSIDE = """(n) => [...n.querySelectorAll(".scene svg text")].filter((t) => {
+  const box = t.ownerSVGElement.getBoundingClientRect(), own = t.getBoundingClientRect()
+  return own.right > box.right + 1 || own.left < box.left - 1 || own.bottom > box.bottom + 1
+}).map((t) => t.textContent)"""
+
+
+@pytest.mark.parametrize("width", [1400, 768, 390])
+def test_both_pictures_have_boxes_of_one_size_side_by_side_or_stacked(watched, width):
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    watched.open("?plate=wall&Br=512")
+    watched.page.wait_for_timeout(800)
+    for css in ("hbm", "chip"):
+        left, right = trips(watched.page).evaluate(BOXES, css)
+        assert left[:2] == pytest.approx(right[:2], abs=1)
+        assert (left[2] == pytest.approx(right[2], abs=1)) == (width == 1400)
+    assert not trips(watched.page).evaluate(OUTSIDE)
+
+
 def test_an_extra_pass_adds_its_trips_to_the_picture(watched):
     page = watched.open("?plate=wall&passes=scale")
-    expect(trips(page).locator(".lane")).to_have_count(10)
+    expect(trips(page).locator(".side.standard .lane")).to_have_count(10)
     watched.wait_value("running-bytes", 6 * 2 * 8192**2 + 4 * 2 * 8192 * 128)
     page.get_by_role("button", name="mask").click()
-    expect(trips(page).locator(".lane")).to_have_count(12)
+    expect(trips(page).locator(".side.standard .lane")).to_have_count(12)
     wait_query(page, passes="scale%2Cmask")
 
 
@@ -104,3 +180,24 @@ def test_another_plate_opens_on_its_own_step(watched):
     watched.wait_value("step", 2)
     page.locator("nav a", has_text="Memory").first.click()
     watched.wait_value("step", opening(play(4, 4, False, "bf16", "en")))
+
+
+@pytest.mark.parametrize(
+    ("query", "play"),
+    [("?plate=memory&step=0", "section.walk"), ("?plate=softmax&step=0", "section.stepper")],
+)
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_longer_sentence_does_not_move_the_picture(watched, query, play, width):
+    watched.page.set_viewport_size({"width": width, "height": 1000})
+    section = watched.open(query).locator(play)
+    section.focus()
+    places = set()
+    for _ in range(30):  # past the first block of keys, or of queries: each line of the code has been said
+        places.add(
+            section.locator(".board").evaluate(
+                "(e, play) => e.getBoundingClientRect().top - e.closest(play).getBoundingClientRect().top",
+                play,
+            )
+        )
+        watched.page.keyboard.press("ArrowRight")
+    assert max(places) - min(places) < 1, places

@@ -119,6 +119,23 @@ def test_the_curve_comes_only_after_the_guess(watched, width):
     expect(cards.first.locator("svg")).to_have_count(0)
 
 
+@pytest.mark.parametrize("width", [390, 1400])
+def test_no_name_in_the_schedule_leaves_its_block(watched, width):
+    watched.page.set_viewport_size({"width": width, "height": 1000})
+    page = watched.open("?plate=review")
+    block = page.locator(".task")
+    expect(block.first).to_be_attached()
+    page.wait_for_timeout(300)
+    rooms = block.evaluate_all(
+        """all => all.map((task) => {
+          const name = task.firstChild, a = name.getBoundingClientRect(), b = task.getBoundingClientRect()
+          return [name.style.visibility === "hidden", a.left - b.left, b.right - a.right]
+        })"""
+    )
+    shown = [room for hidden, *room in rooms if not hidden]
+    assert shown and min(min(room) for room in shown) >= 5
+
+
 def test_the_schedule_switches_and_the_address_says_so(watched):
     page = watched.open("?plate=review")
     page.get_by_role("button", name="4", exact=True).last.click()

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from plates.softmax import Small
+from tests.tile_states import states
 from workshop import traffic
 from workshop.problem import Problem, Tile
 from workshop.score_patterns import PATTERNS, make
@@ -65,7 +66,7 @@ def test_opens_on_the_rescale_with_the_models_numbers(watched):
     assert float(watched.value("rescale")) == visit.update.alpha[row]
     assert float(watched.value("error-max")) == run.error_max <= 1e-12
     page = watched.page
-    expect(page.locator(".say")).to_contain_text(f"Row {visit.row + row + 1}: l = ")
+    expect(page.locator(".say")).to_contain_text(f"Row {visit.row + row + 1}: ℓ = ")
     expect(page.locator("h3", has_text=f"Row {visit.row + row + 1}, followed")).to_be_visible()
 
 
@@ -204,7 +205,7 @@ def test_the_grid_shows_each_tile_in_its_state(watched):
     for step in (0, 20, 33, last_step(run)):
         page.get_by_role("slider", name="Step", exact=True).fill(str(step))
         classes = tiles.evaluate_all("(nodes) => nodes.map((n) => n.getAttribute('class'))")
-        assert classes == [f"tile {names[state]}" for state in run.states(step).ravel()]
+        assert classes == [f"tile {names[state]}" for state in states(run, step).ravel()]
 
 
 def test_python_moves_the_player(watched):

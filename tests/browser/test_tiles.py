@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from plates import block_axis, figures
+from plates import block_axis, figures, tile_bar
 from plates.cliff import LEFT, RIGHT
 from workshop import sram, units
 from workshop.problem import Problem, Tile
@@ -41,7 +41,7 @@ def test_a_slider_past_the_budget_spills_at_once(watched):
         page.keyboard.press("ArrowRight")
         needs = sram.working_set(Problem(), Tile(Br=Br))
         watched.wait_value("working-set", needs.total)
-        expect(verdict(page)).to_contain_text(units.exact_bytes(needs.spill_bytes).replace(" ", "\u00a0"))
+        expect(verdict(page)).to_contain_text(tile_bar.amount(needs.spill_bytes).replace(" ", "\u00a0"))
         expect(page.locator("[data-readout=tile-fits]")).to_have_text("no")
         expect(page.locator(".tilebar .over")).to_be_visible()
     expect(verdict(page)).to_contain_text("you have lost everything you came for")
@@ -56,7 +56,7 @@ def test_the_pointer_names_a_tile_and_a_click_takes_it(watched, Br, Bc):
     expect(tip).to_contain_text(f"Br = {Br}, Bc = {Bc}")
     needs = sram.working_set(Problem(), Tile(Br=Br, Bc=Bc))
     moved = sram.spill_ledger(Problem(), Tile(Br=Br, Bc=Bc)).bytes("bf16")
-    expect(tip).to_contain_text(units.exact_bytes(needs.total))
+    expect(tip).to_contain_text(f"{tile_bar.amount(needs.total)} ({units.exact_bytes(needs.total)})")
     expect(tip).to_contain_text("fits" if needs.fits else "spills")
     shown = figures.round_text(units.bytes_)(moved)
     expect(tip).to_contain_text(shown)

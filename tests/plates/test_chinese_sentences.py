@@ -138,7 +138,7 @@ def test_refusals_and_remarks_of_a_run():
         ("shared memory", 278528, 232448), ("shared memory", 10**9, 232448), ("threads", 2048, 1024),
         ("tensor memory", 640, 512),
     ):  # fmt: skip
-        said(advice.refusal(case, resource, required, limit, "NVIDIA H200"))
+        said(advice.refusal(case, resource, required, limit, "NVIDIA H200", "9.0"))
     impossible = SimpleNamespace(p20=1e-12, p50=1e-12, p80=2e-12)
     assert len(remarks(case, impossible, "NVIDIA H200")) == 2
     for remark in remarks(case, impossible, "NVIDIA H200"):

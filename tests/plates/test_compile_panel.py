@@ -8,9 +8,11 @@ import re
 import param
 import pytest
 
-from plates import compile_panel, text
+from plates import text
 from plates.compile_panel import CompilePanel
 from workshop.hardware import GPUS, custom
+from workshop.kernels import compile_service
+from workshop.kernels.compile_cache import Cache
 from workshop.kernels.compile_options import Options
 from workshop.kernels.compile_report import Report
 from workshop.kernels.compile_service import Answer
@@ -80,17 +82,13 @@ class Compiler:
 
 
 @pytest.fixture(autouse=True)
-def table(monkeypatch):
+def table(monkeypatch, tmp_path):
     """What the shipped table and the cache know: by default nothing, so that every answer is asked for."""
     held: dict[Options, Report] = {}
-
-    class Service:
-        def known(self, options):
-            return held.get(options)
-
-    monkeypatch.setattr(compile_panel.compile_service, "shared_service", Service)
-    monkeypatch.setattr(compile_panel.compile_service.compile_table, "lookup", held.get)
-    return held
+    service = compile_service.CompileService(store=Cache(tmp_path), table=held.get)
+    monkeypatch.setattr(compile_service, "shared_service", lambda: service)
+    yield held
+    service.close()
 
 
 def shown(compiler, tile=(64, 64), gpu=H100, problem=None, wait=0.0, stages="2") -> CompilePanel:

@@ -12,7 +12,7 @@ from plates.registry import PLATES
 from plates.settings import CUSTOM_GPU, LANGUAGES, SHARED, Settings
 from tests.plates.walk import open_plate
 
-PAGE = (*SHARED, *CUSTOM_GPU, "step", "theme", "lang")
+PAGE = (*SHARED, *CUSTOM_GPU, "step", "theme", "lang", "tour")
 CASES = [(plate, name) for plate in PLATES for name in (*PAGE, *plate.local_keys)]
 NAMES = [f"{plate.slug}-{name}" for plate, name in CASES]
 OPEN = ("lang",)  # decides in which language the page opens
@@ -83,7 +83,11 @@ def test_a_page_opens_on_a_link_with_every_value_wrong(plate, lang):
         atlas = open_plate(plate.slug, "&" + urlencode({**values, "lang": lang}))
         assert atlas.settings.lang == lang
         shown = atlas._notes.object
-        assert shown.count('class="note"') == 6  # of many: the rest would push the page away
+        first, _, more = shown.partition("<details")
+        assert first.count('class="note"') == 7  # the rest would push the page away, and is opened on request
+        for name in keys:
+            assert name in shown, f"{name} was wrong and is not named"
+        assert more.count("<div>") == len(values) - 6
         assert "could not be" not in str(atlas._stage.objects[0])
         atlas.settings.N = 512  # and works
         assert "N=512" in atlas.search()

@@ -86,5 +86,9 @@ def test_presenting_enlarges_every_text_and_sets_it_back():
     themed.present(True)
     assert name.text_font_size == f"{figures.BIG * figures.PROJECTOR:g}px"
     assert fig.xaxis[0].major_label_text_font_size == f"{figures.SMALL * figures.PROJECTOR:g}px"
+    assert fig.height == round(420 * figures.PROJECTOR)
+    late = figures.chart(themed, x=(1, 10), y=(1, 10), x_label="x")  # built while presenting
+    assert late.height == fig.height
+    assert late.xaxis[0].axis_label_text_font_size == f"{figures.SMALL * figures.PROJECTOR:g}px"
     themed.present(False)
-    assert name.text_font_size == f"{figures.BIG}px"
+    assert name.text_font_size == f"{figures.BIG}px" and late.height == fig.height == 420

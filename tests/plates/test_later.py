@@ -9,6 +9,7 @@ import pytest
 from bokeh.document import Document
 from panel.io.state import set_curdoc
 
+from plates import typography
 from plates.later import Later
 from plates.machine import Machine
 from plates.settings import Settings
@@ -85,4 +86,6 @@ def test_parts_built_after_a_move_show_what_was_moved_to(served):
     x = plate._latest["_"].sweep.Br.index(128) + 0.5
     assert plate._sweeps.measured.rings["yours"].data["x"] == [x]
     texts = {name: pane.object for name, pane in plate._texts.items()}
-    assert texts == {name: plate._html(name, plate._latest) for name in texts}
+    assert texts == {
+        name: typography.finished(plate._html(name, plate._latest), plate.settings.lang) for name in texts
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import weakref
 
 import panel as pn
@@ -12,6 +13,7 @@ from bokeh.application.handlers.document_lifecycle import DocumentLifecycleHandl
 from bokeh.server.contexts import ApplicationContext
 from panel.io.application import build_single_handler_application
 from tornado.ioloop import IOLoop
+from tornado.websocket import WebSocketClosedError
 
 from plates.registry import PLATES
 from plates.shell import Atlas
@@ -67,3 +69,19 @@ def test_nothing_is_left_of_a_reader_who_has_seen_every_plate():
     gone = asyncio.run(visit("plate=wall", tuple(plate.slug for plate in PLATES)))
     gc.collect()
     assert not [type(item()).__name__ for item in gone if item() is not None]
+
+
+@pytest.mark.parametrize(("error", "told"), [(WebSocketClosedError(), False), (ValueError("bad"), True)])
+def test_a_message_to_a_reader_who_has_left_is_no_error_of_the_server(caplog, error, told):
+    async def fail() -> None:
+        raise error
+
+    async def forget() -> None:
+        task = asyncio.create_task(fail())
+        await asyncio.sleep(0)
+        del task
+        gc.collect()
+
+    with caplog.at_level(logging.ERROR, logger="asyncio"):
+        asyncio.run(forget())
+    assert ("never retrieved" in caplog.text) == told

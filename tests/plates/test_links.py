@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlencode
 
 import param
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plates import links
-from plates.settings import CUSTOM_GPU, SHARED, Settings
+from plates.settings import CUSTOM_GPU, LANGUAGES, SHARED, Settings
 
 SLUGS = ("traffic", "tiles")
 
@@ -29,7 +30,7 @@ def read(query: str) -> tuple[dict, list[str]]:
         ("?N=1e12&d=64", {"N": 1_048_576, "d": 64}, ["outside 1 to 1,048,576"]),
         ("?N=-3", {"N": 1}, ["outside"]),
         ("?N=inf", {"N": 1_048_576}, ["outside"]),
-        ("?N=nan", {}, ["not a number: kept 8192"]),
+        ("?N=nan", {}, ["not a number: kept 8,192"]),
         ("?N=&d=64", {"d": 64}, ["not a number"]),
         ("?N=abc&Br=0&d=64&N=1e12", {"N": 1_048_576, "Br": 1, "d": 64}, ["2 times", "outside", "Br=0"]),
         ("?N=12.4", {"N": 12}, ["whole"]),
@@ -39,7 +40,9 @@ def read(query: str) -> tuple[dict, list[str]]:
         ("?gpu=H200-SXM", {"gpu": "h200-sxm"}, []),
         ("?causal=1", {"causal": True}, []),
         ("?causal=0", {"causal": False}, []),
-        ("?causal=perhaps", {}, ["neither 0 nor 1"]),
+        ("?causal=perhaps", {}, ["neither 0 nor 1: kept 0"]),
+        ("?plate=TILES", {"plate": "tiles"}, []),
+        ("?plate=%20Tiles%20&gpu=%20L4", {"plate": "tiles", "gpu": "l4"}, []),
         ("?plate=tiles&utm_source=mail", {"plate": "tiles"}, []),
         ("?plate=nowhere&d=64", {"d": 64}, ["no plate"]),
         ("?theme=dark&lang=zh", {"theme": "dark", "lang": "zh"}, []),
@@ -67,6 +70,17 @@ HOSTILE = (
     "\x00",
     "9" * 400,
 )
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("key", [*SHARED, *CUSTOM_GPU])
+def test_every_number_in_a_note_has_its_thousands_marked(key, lang):
+    bare = re.compile(r"(?<![\d,-])\d{4,}")
+    owners = {key: Settings(N=8192, bandwidth=2000, tflops=5000)}
+    for bad in ("x", "-1", "9e9", "1.5"):
+        for note in links.read(urlencode({key: bad}), owners, SLUGS, lang)[1]:
+            assert not bare.search(note), note
+            assert "False" not in note and "True" not in note
 
 
 @pytest.mark.parametrize("text", HOSTILE)

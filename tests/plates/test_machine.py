@@ -344,6 +344,41 @@ def test_the_sweep_is_the_recordings_rows(shown, d, causal):
         assert (64, 256) in refused and any("278,528" in said and "232,448" in said for said in over["said"])
 
 
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+def test_the_lessons_of_the_sweep_follow_its_rows(shown, d, causal):
+    plate = shown(f"&d={d}&causal={int(causal)}", Evidence(recordings.load("h200"))).plates["machine"]
+    found = plate._latest["_"].sweep
+    lessons = " ".join(plate._texts["sweeplessons"].object.replace("\u00a0", " ").split())
+    refused = sum(cell.best is None for cell in found.cells.values())
+    spilled = sum(bool(cell.spills) for cell in found.cells.values())
+    assert (f"{refused} never ran" in lessons) == bool(refused)
+    assert ("and all ran" in lessons) == (not refused)
+    assert (f"{spilled} did" in lessons) == bool(spilled)
+    clean = {tile: cell for tile, cell in found.cells.items() if cell.best and not cell.spills}
+    rule = clean[max(clean, key=lambda tile: (tile[0] * tile[1], tile[0]))]
+    assert rule.rate <= found.fastest.rate
+    assert ("finds it too" in lessons) == (rule is found.fastest)
+    assert (f"would have taken {rule.Br}×{rule.Bc}" in lessons) == (rule is not found.fastest)
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "fp32", "fp8", "bf16"])
+def test_every_note_names_the_number_format_that_was_recorded(shown, dtype):
+    """Of each part the one that is shown: nothing of another format stands under "These are your settings."."""
+    plate = shown(f"&N=4096&d=128&H=32&Br=64&Bc=64&dtype={dtype}").plates["machine"]
+    seen, blocks = plate._latest["_"], plate._latest["blocks"]
+    rows = {
+        "bytes_note": seen.case.row,
+        "times_note": seen.times.rows[0],
+        "sweep_note": seen.sweep.shape,
+        "error_note": next(iter(seen.errors.rows.values())),
+    }
+    for block, row in rows.items():
+        named = f"dtype = {row.dtype} (you chose dtype = {dtype})" in blocks[block]
+        assert named == (row.dtype != dtype), block
+        assert row.dtype == dtype or WORDS["same_shape"] not in blocks[block], block
+
+
 def test_the_models_landscape_is_the_models(shown):
     plate = shown("&d=128&sram=128").plates["machine"]
     cells = plate._sweeps.model.cells.data

@@ -5,6 +5,8 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from plates import text
 from plates.loop import listing, opening, play
@@ -12,7 +14,7 @@ from plates.memory import Memory
 from plates.memory_figures import curves
 from plates.settings import Settings
 from tests.plates.test_wall import shown, sound
-from workshop import backward, paper_figures, roofline, training_memory, training_traffic
+from workshop import backward, paper_figures, roofline, training_memory, training_traffic, units
 from workshop.hardware import GPUS
 from workshop.problem import LIMITS, Problem, Tile
 
@@ -101,6 +103,84 @@ def test_the_step_is_shared_with_the_link_and_clamped():
     assert plate.settings.step is None
     plate.update()
     assert plate._loop.step == opening(plate._loop.data)
+
+
+def prose(plate, name: str) -> str:
+    """A section as one line, its numbers with plain spaces."""
+    return " ".join(plate._texts[name].object.replace("\u00a0", " ").split())
+
+
+@given(
+    st.sampled_from([1, 2, 100, 513, 4096, 8192, 1 << 20]), st.sampled_from([8, 64, 128, 256]),
+    st.sampled_from([1, 16, 64, 128, 1024]), st.sampled_from([1, 64, 256, 1024]), st.sampled_from([1, 228, 1024]),
+    st.booleans(), st.sampled_from(training_traffic.BOUNDARIES),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_what_is_said_to_fall_falls(N, d, Br, Bc, sram, causal, boundary):
+    plate = Memory(Settings(N=N, d=d, Br=Br, Bc=Bc, sram=sram, causal=causal))
+    plate.local.boundary = boundary
+    facts = plate.facts()
+    problem, tile = plate.settings.problem, plate.settings.tile
+    said = " ".join(text.section("memory", "why", facts).split())
+    caption = " ".join(text.section("memory", "figure", facts).split())
+    moved = [training_traffic.both(model, problem, tile).total for model in ("standard", boundary)]
+    fewer = moved[1] < moved[0]
+    assert ("does not fall here" in said) == (not fewer)
+    assert ("falls by a factor" in said) == (fewer and boundary != "compulsory")
+    assert ("becomes linear" in said) == (fewer and boundary == "compulsory")
+    work = [roofline.flops(problem, model, tile, direction="both") for model in ("standard", boundary)]
+    rises = work[1] >= work[0]
+    assert causal or rises
+    assert ("rises to" in said) == ("rises a little" in caption) == rises
+    assert ("falls by the mask alone" in said) == (not rises)
+    assert ("every token with every other" in said) == (not causal)
+
+
+def test_slopes_of_the_caption_are_those_of_the_curves():
+    N = np.array([1 << 18, 1 << 20])
+    for boundary in training_traffic.BOUNDARIES:
+        found = curves(Problem(), Tile(), GPUS["h100-sxm"], boundary, N)
+        slope = {p: {k: np.log(v[1] / v[0]) / np.log(4) for k, v in one.items()} for p, one in found.items()}
+        apart = {p for p, one in slope.items() if abs(one["standard"] - one["flash"]) > 0.1}
+        assert apart == ({"memory", "traffic"} if boundary == "compulsory" else {"memory"})
+
+
+@pytest.mark.parametrize("N", [1, 8192])
+def test_what_is_kept_instead_of_the_weights_is_named_alone(N):
+    plate = Memory(Settings(N=N))
+    plate.view()
+    strip, rows = 32 * N * 128 * 2, 32 * N * 4
+    lead = prose(plate, "_head")
+    assert f"{units.bytes_(32 * N * N * 2)} a layer here" in lead
+    assert f"in their place, {units.bytes_(strip + rows)}," in lead
+
+
+def test_a_stored_weight_crosses_as_often_as_the_ledger_says():
+    plate = Memory(Settings())
+    plate.view()
+    lines = [one for one in training_traffic.both("standard", Problem(), Tile()).lines if one.tensor == "P"]
+    seconds = sum(one.elements for one in lines) * 32 * 2 / GPUS["h100-sxm"].bandwidth
+    assert f"P crosses {len(lines)} times" in prose(plate, "cheaper")
+    assert units.seconds(seconds) in prose(plate, "cheaper")
+
+
+def test_the_tasks_about_tiles_are_true():
+    """One link helps the backward pass alone, the other the forward pass alone, and the first saves more."""
+    found = re.findall(r"\?boundary=tiled[^)]*", text.sections("memory")["try"])
+    start, wide, tall = (dict(part.split("=") for part in one[1:].split("&")) for one in found)
+
+    def passes(query: dict) -> tuple[int, int]:
+        problem = Problem(N=int(query["N"]), d=int(query["d"]), causal=query["causal"] == "1")
+        tile = Tile(Br=int(query["Br"]), Bc=int(query["Bc"]))
+        return tuple(
+            f("tiled", problem, tile).total for f in (training_traffic.forward, training_traffic.backward)
+        )
+
+    assert passes(wide)[0] == passes(start)[0] and passes(wide)[1] < passes(start)[1]
+    assert passes(tall)[1] == passes(start)[1] and passes(tall)[0] < passes(start)[0]
+    assert sum(passes(wide)) < sum(passes(tall))
+    problem = Problem(N=int(start["N"]), d=int(start["d"]))
+    assert training_traffic.both("standard", problem, Tile()).total < 1.2 * sum(passes(start))
 
 
 def test_the_papers_numbers_stand_on_the_page_with_their_version():

@@ -257,11 +257,16 @@ def test_every_term_has_a_definition_and_a_plate():
     assert all(len(term.definition) > 20 for term in found.values())
 
 
-@pytest.mark.parametrize("plate", PLATES, ids=[plate.slug for plate in PLATES])
+WITH_TERMS = [plate for plate in PLATES if "terms" in text.sections(plate.slug)]
+
+
+@pytest.mark.parametrize("plate", WITH_TERMS, ids=[plate.slug for plate in WITH_TERMS])
 def test_every_term_of_a_plate_is_in_the_glossary_and_links_to_it(plate):
     section = text.sections(plate.slug)["terms"]
     bold = re.findall(r"\*\*([^*]+)\*\*", section)
-    assert bold, f"{plate.slug}.md has no terms"
+    assert bold, (
+        f"plates/prose/{plate.slug}.md, ## terms: write '**term**: what it means', or leave the section out"
+    )
     missing = [word for word in bold if word.casefold() not in spellings()]
     assert not missing, (
         f"prose/glossary.md lacks {missing}: add a term, or the word to another term's spellings"
@@ -336,3 +341,19 @@ def test_both_ends_of_the_plates_own_controls():
         for value in ends(local, name):
             setattr(local, name, value)
             assert "matmul-busy" in html(atlas)
+
+
+@pytest.mark.parametrize("slug", GENERATIONS)
+@pytest.mark.parametrize("chip", UNITS)
+def test_the_verdict_names_what_waits_and_nothing_else(slug, chip):
+    atlas = open_plate("review", f"&generation={slug}&chip={chip}")
+    said = " ".join(plain(atlas.plates["review"]._texts["verdict"].object).split())
+    found = schedule.schedule(GENERATIONS[slug], UNITS[chip], Problem(), Tile())
+    waiting = "wait for one another" in said
+    assert waiting == found.serial
+    if waiting:
+        listed = re.search(r"(?:: |for )([\w ,]+?) (?:still )?wait for one another", said)[1]
+        names = {WORDS[f"wait_{kind}"] for kind in schedule.KINDS}
+        assert {name for name in names if re.search(rf"\b{name}\b", listed)} == {
+            WORDS[f"wait_{kind}"] for kind in found.chain
+        }

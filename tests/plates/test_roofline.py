@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plates import roof_chart, time_bars
+from plates import provenance, roof_chart, time_bars
 from tests.plates.walk import open_plate
 from tests.workshop.strategies import PROBLEMS, TILES
-from workshop import roofline, traffic
+from workshop import roofline, traffic, units
 from workshop.hardware import GPUS, SUSTAINED, custom
 
 
@@ -76,7 +76,8 @@ def test_bars_are_as_long_as_their_times():
     lanes = html(atlas).split('<div class="lane"')[1:]
     assert len(lanes) == len(traffic.MODELS)
     found = times(atlas)
-    end = time_bars.end_of(max(t.upper for t in found.values()))
+    longest = (max(t.upper for t in found.values()), max(t.lower for t in found.values()))
+    end = time_bars.end_of(*longest)
     for lane, time in zip(lanes, found.values(), strict=True):
         drawn = re.findall(
             r'class="part (work|bytes)[^"]*" style="width:([\d.]+)%" data-seconds="([^"]+)"', lane
@@ -98,10 +99,13 @@ def test_the_axis_of_time_ends_a_little_beyond_the_longest(longest):
         time_bars.end_of(0.0)
 
 
-@given(st.floats(1e-14, 1e12))
-def test_ticks_of_time_are_few_and_round_in_their_own_unit(longest):
-    end = time_bars.end_of(longest)
-    found = time_bars.ticks_of(end)
+@given(st.floats(1e-14, 1e12), st.floats(0.5, 1))
+def test_ticks_of_time_are_few_and_round_in_the_unit_of_the_bars(longest, share):
+    read = longest * share  # the longest bar; both bars of it end to end are at most twice that
+    end = time_bars.end_of(longest, read)
+    found = time_bars.ticks_of(end, read)
+    if 1e-12 <= read < 1e9 and not re.match("1,?000", units.seconds(read)):
+        assert {shown.split(" ")[1] for _, shown in found[1:]} == {units.seconds(read).split(" ")[1]}
     assert 3 <= len(found) <= 8 and found[0] == (0, "0") and found[-1][0] < end
     for at, shown in found[1:]:
         number, unit = shown.split(" ")
@@ -110,6 +114,7 @@ def test_ticks_of_time_are_few_and_round_in_their_own_unit(longest):
         ]
         assert float(number.replace(",", "")) * size == pytest.approx(at, rel=1e-9)
         assert len(number.replace(",", "").replace(".", "").strip("0")) <= 2, shown
+        assert "." not in number or not number.endswith("0"), shown
 
 
 @pytest.mark.parametrize(("value", "line"), [(0.0001, 0.3), (0.2, 0.21), (0.45, 0.5), (0.5, 0.9), (0.9, 0.9)])
@@ -158,7 +163,7 @@ def test_points_stand_on_the_roof(query):
     assert chart._ridge.data["x"] == [s.gpu_record.ridge(s.dtype)]
 
 
-def test_axes_belong_to_the_gpu_and_to_nothing_else():
+def test_the_axes_stay_where_they_are_while_the_points_are_near_the_ridge():
     atlas = open_plate("roofline")
     s, fig = atlas.settings, atlas.plates["roofline"]._chart.fig
 
@@ -166,20 +171,28 @@ def test_axes_belong_to_the_gpu_and_to_nothing_else():
         return fig.x_range.start, fig.x_range.end, fig.y_range.start, fig.y_range.end
 
     first = axes()
-    for name, value in {"N": 1048576, "d": 8, "Br": 1, "sram": 1, "dtype": "fp32", "causal": True}.items():
+    assert first[1] / first[0] <= 1e4  # a few decades, for points within one
+    for name, value in {"N": 131072, "d": 64, "Br": 64, "sram": 164, "causal": True}.items():
         setattr(s, name, value)
         assert axes() == first, name
     s.gpu = "l4"
     assert axes() != first
 
 
-@given(PROBLEMS, TILES, st.sampled_from([*GPUS, "slow", "fast"]), st.sampled_from(traffic.MODELS))
-def test_no_setting_takes_a_point_off_the_chart(problem, tile, slug, model):
+@given(
+    PROBLEMS,
+    TILES,
+    st.sampled_from([*GPUS, "slow", "fast"]),
+    st.lists(st.sampled_from(traffic.MODELS), unique=True),
+)
+def test_no_setting_takes_a_point_or_the_ridge_off_the_chart(problem, tile, slug, models):
     own = {"slow": custom(10e9, 100_000e12), "fast": custom(100_000e9, 1e12)}
     gpu = own.get(slug) or GPUS[slug]
-    (x0, x1), (y0, y1) = roof_chart.axes_of(gpu)
-    time = roofline.time(model, problem, tile, gpu)
-    assert x0 <= time.intensity < x1 and y0 <= time.rate < y1
+    times = [roofline.time(model, problem, tile, gpu) for model in models]
+    points = [(time.intensity, time.rate) for time in times]
+    (x0, x1), (y0, y1) = roof_chart.axes_of(gpu, problem.dtype, points)
+    for x, y in points:
+        assert x0 < x < x1 and y0 < y < y1
     assert x0 < gpu.ridge(problem.dtype) < x1
 
 
@@ -213,3 +226,70 @@ def test_a_format_without_arithmetic_of_its_own_says_so():
     assert "A100 SXM 80 GB has no fp8 arithmetic" in html(
         open_plate("roofline", "&gpu=a100-sxm-80&dtype=fp8")
     )
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "fp16", "fp32", "fp8"])
+@pytest.mark.parametrize("gpu", ["h200-sxm", "a100-sxm-80", "l4"])
+def test_recorded_marks_of_another_number_format_say_so_and_have_their_own_roof(gpu, dtype):
+    atlas = open_plate("roofline", f"&measured=1&N=4096&d=128&gpu={gpu}&dtype={dtype}")
+    plate, page, record = atlas.plates["roofline"], html(atlas), GPUS[gpu]
+    rows = [point.row for point in plate._latest["recorded"].values()]
+    used = {row.dtype for row in rows}
+    assert len(used) == 1, "marks under one roof were run in one format"
+    (used,) = used
+    assert (f"dtype = {used} (you chose dtype = {dtype})" in page) == (used != dtype)
+    if used != dtype:
+        assert "These are your settings." not in page
+    apart = record.rate(used).flops != record.rate(dtype).flops
+    chart = plate._chart
+    assert chart._other_peak.visible == apart
+    assert (f"They ran in {used}, whose roof is the dashed one" in page) == apart
+    if apart:
+        line = chart._other.data
+        assert line["y"] == pytest.approx(list(roofline.attainable(record, used, line["x"])))
+        assert max(line["y"]) == record.rate(used).flops and used in chart._other_peak.text
+    plate.local.measured = False
+    assert not chart._other_peak.visible and not chart._other.data["x"]
+
+
+def test_marks_stand_under_the_roof_they_are_drawn_with():
+    """On the recorded GPU itself no mark is above both roofs, whatever format the reader chose."""
+    for dtype in ("bf16", "fp16", "fp32", "fp8"):
+        atlas = open_plate("roofline", f"&measured=1&gpu=h200-sxm&dtype={dtype}")
+        plate, record = atlas.plates["roofline"], GPUS["h200-sxm"]
+        for provider, point in plate._latest["recorded"].items():
+            formats = {dtype, point.row.dtype}
+            assert point.rate < max(record.rate(one).flops for one in formats), (dtype, provider)
+            drawn = [record.rate(dtype).flops, *plate._chart._other.data["y"]]
+            assert point.rate < max(drawn), (dtype, provider)
+
+
+def test_the_recorded_copy_is_named_beside_the_band():
+    copy = provenance.evidence().recording.get(metric="copy-bandwidth")
+    assert f"copied at {units.percent(copy.p50 / GPUS['h200-sxm'].bandwidth)} of its own" in html(
+        open_plate("roofline")
+    )
+
+
+@pytest.mark.parametrize(("dtype", "waits"), [("bf16", True), ("fp32", False)])
+def test_a_slower_memory_is_a_range_only_where_memory_sets_the_time(dtype, waits):
+    page = html(open_plate("roofline", f"&dtype={dtype}"))
+    assert (times(open_plate("roofline", f"&dtype={dtype}"))["standard"].binding == "memory") == waits
+    assert ("it does not wait for memory here" in page) == (not waits)
+
+
+@pytest.mark.parametrize(
+    "query", ["", "&gpu=h200-sxm", "&dtype=fp32", "&dtype=fp8", "&dtype=fp32&gpu=l4&N=512"]
+)
+def test_names_of_recorded_runs_keep_clear_of_one_another_and_of_the_roofs(query):
+    plate = open_plate("roofline", query + "&measured=1").plates["roofline"]
+    chart, shown = plate._chart, plate._points
+    pixel = np.log10(chart.fig.y_range.end / chart.fig.y_range.start) / 410
+    names = [label for label in shown._labels.values() if label.visible]
+    column = sorted(np.log10(label.y) for label in names if label.x == max(one.x for one in names))
+    assert len(column) >= 5
+    assert all(b - a >= 15.9 * pixel for a, b in itertools.pairwise(column))
+    assert np.log10(chart.below_names) - column[-1] >= 13.9 * pixel
+    assert column[0] > np.log10(chart.fig.y_range.start)
+    # room for a name at the right
+    assert chart.fig.x_range.end >= 20 * max(label.x for label in names)

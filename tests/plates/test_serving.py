@@ -9,10 +9,10 @@ import numpy as np
 import panel as pn
 import pytest
 
-from plates import split_view, text
+from plates import figures, serving_tables, split_view, text
 from plates.serving import Served
 from tests.plates.walk import complaints, open_plate
-from workshop import kv_cache, reference, roofline, split_kv
+from workshop import kv_cache, reference, roofline, split_kv, units
 from workshop.hardware import GPUS
 from workshop.language_models import LANGUAGE_MODELS
 from workshop.problem import Problem, Tile
@@ -131,6 +131,21 @@ def test_bars_fill_the_memory_and_name_what_does_not_fit():
     assert "too large" not in html(two)
 
 
+@pytest.mark.parametrize("gpu", sorted(slug for slug in GPUS if GPUS[slug].memory))
+@pytest.mark.parametrize("gpus", [1, 3, 8])
+def test_the_bars_have_a_scale_that_ends_at_the_memory(gpu, gpus):
+    atlas, _ = plate_of(f"&gpu={gpu}&gpus={gpus}")
+    ticks = re.findall(r'<span style="left:([\d.]+)%">([^<]+)</span>', html(atlas))
+    places = [float(place) for place, _ in ticks]
+    assert places[0] == 0 and ticks[0][1] == "0" and places[-1] == 100
+    assert ticks[-1][1] == figures.round_text(units.bytes_)(GPUS[gpu].memory * gpus)
+    assert all(right - left > 8 for left, right in itertools.pairwise(places)) and 3 <= len(places) <= 6
+    for place, said in ticks[1:]:
+        amount, unit = said.split()
+        size = float(amount.replace(",", "")) * {"GB": 1e9, "TB": 1e12}[unit]
+        assert float(place) == pytest.approx(100 * size / (GPUS[gpu].memory * gpus), rel=0.01)
+
+
 def test_curves_are_what_a_step_reads():
     _, plate = plate_of("&model=llama-3-8b&B=6")
     model = LANGUAGE_MODELS["llama-3-8b"]
@@ -204,3 +219,11 @@ def test_each_task_shows_what_it_promises(number):
         assert now.busy == now.sms and step.cache < step.weights
     else:
         assert any(piece["m"] is None for piece in plate._split.play["pieces"])
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_the_picture_of_the_multiprocessors_has_full_rows(gpu):
+    sms = GPUS[gpu].sms
+    for least, most in ((24, 44), (12, 29)):
+        found = serving_tables.columns(sms, least, most)
+        assert sms % found == 0 or not any(sms % n == 0 for n in range(least, most + 1))

@@ -126,8 +126,8 @@ def test_every_point_of_the_waste_curve_is_counted():
 
 def test_bars_are_shares_of_the_dense_run():
     _, plate = plate_of("&pattern=strided&stride=64&window=1")
-    shares = {name: source.data["right"][0] for name, source in plate._shares.bars.items()}
-    assert shares["computed"] == shares["bytes"] == 1.0 and shares["live"] < 0.02
+    live, computed, moved, _ = (bar["share"] for bar in plate._view_of_mask.picture["shares"])
+    assert computed == moved == 1.0 and live < 0.02
 
 
 def test_a_painting_travels_in_the_link_and_back():
@@ -208,3 +208,19 @@ def test_each_task_shows_what_it_promises(number):
         assert (grid[0] > 0).all() and (grid[:, 0] > 0).all()
     elif number == 6:
         assert float(readouts(atlas)["mask-time-ratio"]) > 100
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("N", [100, 8192])
+def test_the_key_beside_the_picture_says_which_tiles_it_counts(pattern, N):
+    atlas, plate = plate_of(f"&pattern={pattern}&N={N}&Br=128&Bc=64")
+    picture, total = plate._view_of_mask.picture, int(readouts(atlas)["total-tiles"])
+    shown = sum(picture["counts"])
+    whole = shown == total and picture["q1"] == picture["k1"] == N
+    assert (picture["counted"] == f"Tiles of the whole mask: {total:,}") == whole
+    if not whole:
+        assert re.search(rf"^Tiles in this picture.*: {shown:,}\b", picture["counted"])
+        assert f"{total:,}" in picture["counted"]
+    assert ("A part of the mask" in plate._latest["drawn"]) == (
+        not whole and pattern not in ("blocks", "painted")
+    )

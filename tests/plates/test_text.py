@@ -42,10 +42,12 @@ def test_primes_and_infinity_are_no_scripts_and_no_operators():
 @pytest.mark.parametrize("plate", PLATES, ids=lambda p: p.slug)
 def test_every_plate_has_the_parts_that_readers_expect(plate):
     found = text.sections(plate.slug)
-    assert found[""].startswith("# "), "the first line is the claim"
-    for name in ("try", "terms", "sources"):
-        assert found.get(name), f"{plate.slug} has no section {name}"
-    assert len(re.findall(r"^- \[[^\]]+\]\(\?", found["try"], re.M)) >= 3, "tasks set sliders in one click"
+    file = f"plates/prose/{plate.slug}.md"
+    assert found[""].startswith("# "), f"{file}: the first line is the claim, '# A sentence'"
+    assert found.get("try"), f"{file}: write '## try' with the tasks of the plate"
+    assert found.get("sources"), f"{file}: write '## sources' with where its formulas and numbers are from"
+    tasks = re.findall(r"^- \[[^\]]+\]\(\?", found["try"], re.M)
+    assert tasks, f"{file}, ## try: write a task as '- [what it does](?N=512) What to look for.'"
 
 
 @pytest.mark.parametrize("plate", PLATES, ids=lambda p: p.slug)
@@ -100,7 +102,7 @@ def test_readouts_carry_value_unit_and_name():
 def test_a_ledgers_table_adds_up():
     ledger = Ledger("m", (Line("Q", "read", 3, "first"), Line("O", "write", 4, "a < b")))
     out = text.ledger(ledger, 2, "title")
-    cells = re.findall(r"<td class=n>([^<]*)</td>", out)
+    cells = re.findall(r"<td class=n[^>]*>([^<]*)</td>", out)
     assert cells == ["3", "6 B", "4", "8 B", "7", "14 B"]
     assert "a &lt; b" in out
 
@@ -108,6 +110,45 @@ def test_a_ledgers_table_adds_up():
 def test_a_row_of_the_wrong_length_says_expected_and_got():
     with pytest.raises(ValueError, match="expected 1 cells a row, got 2"):
         text.table([("a", True)], [["1", "2"]])
+
+
+def test_the_cells_of_a_wide_table_know_their_headings_and_a_remark_is_marked():
+    wide = text.table(
+        [("a", False), *[(f"{n}<br>of <i>x</i>", True) for n in "bcde"]], [["r", "1", "2", "3", "4"]]
+    )
+    assert re.findall(r'data-label="([^"]*)"', wide) == ["a", "b of x", "c of x", "d of x", "e of x"]
+    noted = text.table([("a", False), ("b", True), ("why", False)], [["r", "1", "so"]])
+    assert 'class="noted" style="--cells:2"' in noted and "data-label" not in noted
+    assert "class=" not in text.table([("a", False), ("why", False)], [["r", "so"]])
+
+
+@pytest.mark.parametrize(("count", "half"), [(1, 1), (3, 2), (4, 2), (5, 3), (8, 4)])
+def test_readouts_know_how_many_stand_in_a_row(count, half):
+    strip = text.readouts([text.Readout(f"n{i}", i, "1", "x") for i in range(count)])
+    assert f"--all:{count};--half:{half}" in strip
+    assert half * 2 - count in (0, 1)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("plate", PLATES, ids=lambda p: p.slug)
+def test_what_a_task_says_is_one_piece_beside_its_link(plate, lang):
+    from plates.shell import Atlas
+
+    atlas = Atlas(PLATES, f"?plate={plate.slug}&lang={lang}")
+    body = atlas.plates[plate.slug]._texts["try"].object
+    items = re.findall(r"<li>(.*?)</li>", body, re.S)
+    assert items
+    for item in items:
+        assert re.fullmatch(r"<a [^>]*>[^<]*(?:<(?!/a)[^>]*>[^<]*)*</a><div>.*</div>", item, re.S), item
+
+
+def test_a_formula_may_break_before_a_sign_of_its_row_and_nowhere_else():
+    markup = maths.mathml(r"x = \frac{a + b}{c} - (d + e) + 1", block=True)
+    row = ElementTree.fromstring(markup)
+    signs = [piece[0].text for piece in list(row)[1:]]
+    assert signs == ["=", "\u2212", "+"]
+    assert len(row) == 4
+    assert maths.mathml("x = 1").count("<mrow>") == 1, "a formula in a sentence stays whole"
 
 
 def test_an_unknown_kind_is_refused():

@@ -42,7 +42,9 @@ def test_both_themes_have_the_same_roles():
 
 
 @pytest.mark.parametrize("theme", PALETTES)
-@pytest.mark.parametrize("role", ["ink", "muted", "standard", "flash", "chip", "hbm", "over"])
+@pytest.mark.parametrize(
+    "role", ["ink", "muted", "standard", "flash", "tiled", "algorithm-1", "chip", "hbm", "over"]
+)
 def test_text_colours_reach_the_contrast_of_wcag_aa(theme, role):
     palette = PALETTES[theme]
     for ground in ("paper", "panel"):
@@ -50,15 +52,23 @@ def test_text_colours_reach_the_contrast_of_wcag_aa(theme, role):
 
 
 @pytest.mark.parametrize("theme", PALETTES)
+def test_the_edge_of_a_control_reaches_the_contrast_of_wcag_aa(theme):
+    for ground in ("paper", "panel"):
+        assert contrast(PALETTES[theme]["edge"], PALETTES[theme][ground]) >= 3
+
+
+@pytest.mark.parametrize("theme", PALETTES)
 @pytest.mark.parametrize("blind", _BLIND)
-def test_standard_and_flash_are_told_apart_by_colour_blind_readers(theme, blind):
-    seen = [lab(_BLIND[blind] @ linear(PALETTES[theme][role])) for role in ("standard", "flash")]
-    assert np.linalg.norm(seen[0] - seen[1]) > 20
+def test_models_are_told_apart_by_colour_blind_readers(theme, blind):
+    roles = ("standard", "flash", "tiled", "algorithm-1")
+    for a, b in itertools.combinations(roles, 2):
+        seen = [lab(_BLIND[blind] @ linear(PALETTES[theme][role])) for role in (a, b)]
+        assert np.linalg.norm(seen[0] - seen[1]) > 20, f"{a} and {b}"
 
 
 @pytest.mark.parametrize("theme", PALETTES)
 def test_no_two_meanings_share_a_colour(theme):
-    roles = ("standard", "flash", "chip", "hbm", "over", "ink")
+    roles = ("standard", "flash", "tiled", "algorithm-1", "chip", "hbm", "over", "ink")
     for a, b in itertools.combinations(roles, 2):
         gap = np.linalg.norm(lab(linear(PALETTES[theme][a])) - lab(linear(PALETTES[theme][b])))
         assert gap > 15, f"{theme}: {a} and {b}"

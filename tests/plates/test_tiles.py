@@ -26,6 +26,7 @@ from workshop.hardware import GPUS
 from workshop.kernels import compile_table
 from workshop.kernels.compile_options import Options
 from workshop.problem import LIMITS, Problem, Tile
+from workshop.traffic import ledger
 
 
 def html(atlas) -> str:
@@ -67,11 +68,24 @@ def test_readouts_are_the_models(query):
 
 
 @pytest.mark.parametrize(
+    "query", ["", "&Br=16", "&Br=320", "&Br=512", "&Br=1024&causal=1", "&sram=8&dtype=fp32"]
+)
+def test_no_number_leads_that_the_spill_makes_untrue(query):
+    """Of a tile that spills, the first readout is what it moves with the spill; a name stands once."""
+    atlas = open_plate("tiles", query)
+    plate, s = atlas.plates["tiles"], atlas.settings
+    strip = [item.name for item in plate.readouts(plate.facts())]
+    spills = not sram.working_set(s.problem, s.tile).fits
+    assert (strip[0] == "traffic-with-spill") == spills == ("traffic-with-spill" in strip)
+    assert html(atlas).count('data-readout="traffic-with-spill"') == 1
+
+
+@pytest.mark.parametrize(
     ("query", "says", "keeps_quiet"),
     [
-        ("", "<b>Fits</b>, with 118,272 B to spare", "lost everything"),
+        ("", "<b>Fits</b>, with 115.5 KiB to spare", "lost everything"),
         ("&Br=16", "blocks of 16 queries are so low", "lost everything"),
-        ("&Br=320", "<b>Spills</b>: 5,376 B do not fit", "lost everything"),
+        ("&Br=320", "<b>Spills</b>: 5.25 KiB do not fit", "lost everything"),
         ("&Br=1024", "you have lost everything you came for", "<b>Fits</b>"),
     ],
 )
@@ -80,7 +94,25 @@ def test_the_verdict_in_one_sentence(query, says, keeps_quiet):
     page = html(atlas)
     assert says in page and keeps_quiet not in page
     s = atlas.settings
-    assert ("lost everything" in page) == sram.spill_beats_standard(s.problem, s.tile)
+    over = not sram.working_set(s.problem, s.tile).fits
+    lost = sram.spill_ledger(s.problem, s.tile).total > ledger("standard", s.problem, s.tile).total
+    assert ("lost everything" in page) == (over and lost)
+
+
+@pytest.mark.parametrize(
+    "query", ["", "&Br=320", "&Br=1024", "&tile_view=kernel", "&tile_view=kernel&Br=64&Bc=256"]
+)
+def test_bytes_on_the_chip_are_counted_in_one_unit(query):
+    """Bar, parts, readouts, verdicts and the table say KiB; only the two readouts add every digit."""
+    atlas = open_plate("tiles", query)
+    plate = atlas.plates["tiles"]
+    facts = plate.facts()
+    shown = [facts["blocks"][name] for name in ("verdict", "bar", "kernel", "pins")]
+    shown += [item.text for item in plate.readouts(facts)]
+    for part in shown:
+        assert not re.search(r"\d,\d{3}(&nbsp;|\s)B\b", part), part
+    labels = [item.label for item in plate.readouts(facts)]
+    assert sum(bool(re.search(r"\d,\d{3}\sB\b", label)) for label in labels) == 2
 
 
 def test_dragging_past_the_budget_tells_at_once():
@@ -97,7 +129,8 @@ def test_dragging_past_the_budget_tells_at_once():
         over = sram.working_set(s.problem, s.tile).spill_bytes
         assert ("Spills" in verdict) == (over > 0) == ('class="over"' in bar)
         if over:
-            assert f"{over:,}" in verdict and f"{over:,}" in bar
+            said = tile_bar.amount(over)
+            assert said.replace(" ", "\u00a0") in verdict and said.replace(" ", "&nbsp;") in bar
     assert facts is not None
 
 
@@ -123,7 +156,7 @@ def test_the_stacked_bar_sums_to_the_working_set(query):
         at += float(width)
     assert at <= 100
     for name, size in needs.parts().items():
-        assert f"{size:,}" in html_lib.unescape(bar), name
+        assert tile_bar.amount(size).replace(" ", "\u00a0") in html_lib.unescape(bar), name
 
 
 @given(st.integers(1, 10**7), st.integers(1024, 2**20))
@@ -137,7 +170,7 @@ def test_what_exceeds_the_budget_is_told_by_hatch_and_words_too():
     spilled = tile_bar.bars(
         [tile_bar.Bar("t", (tile_bar.Segment("q", "Q", 3000, "w"),), 1024, "b", "{bytes} over")]
     )
-    assert 'class="over"' in spilled and "1,976&nbsp;B over" in spilled
+    assert 'class="over"' in spilled and "1.93&nbsp;KiB over" in spilled
     fits = tile_bar.bars(
         [tile_bar.Bar("t", (tile_bar.Segment("q", "Q", 1024, "w"),), 1024, "b", "{bytes} over")]
     )
@@ -147,7 +180,7 @@ def test_what_exceeds_the_budget_is_told_by_hatch_and_words_too():
 def test_the_kernels_view_is_what_triton_refused():
     """64 x 256 at d = 128 with two stages: Triton asked for 278,528 B and was given 232,448 on an H200 (2026)."""
     page = html(open_plate("tiles", "&Br=64&Bc=256&tile_view=kernel&tile_stages=2"))
-    assert "Refuses to launch" in page and "278,528 B" in page and "232,448 B" in page
+    assert "Refuses to launch" in page and "272 KiB" in page and "227 KiB" in page
     assert "Launches" in html(open_plate("tiles", "&Br=64&Bc=64&tile_view=kernel&tile_stages=2"))
 
 
@@ -225,17 +258,49 @@ def test_the_cliff_is_the_spill_ledger_block_by_block():
         assert found["fits"][Br - 1] == sram.working_set(problem, own).fits
 
 
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", "crosses standard again at Br = "),
+        ("&Br=1024&Bc=1024", "no Br in range crosses standard again"),
+        ("&N=1&Bc=1024&sram=1", "even that is more than standard moves"),
+    ],
+)
+def test_a_ring_stands_only_where_the_curve_rises_through_standard(query, said):
+    plate = open_plate("tiles", query).plates["tiles"]
+    prose = re.sub(r"<[^>]+>", "", plate._texts["why"].object).replace("\u00a0", " ")
+    assert said in " ".join(prose.split())
+    ring = plate._cliff._cross.data_source.data
+    assert bool(ring["x"]) == ("again at" in said)
+    if ring["x"]:
+        standard = plate._cliff._lines["standard"][0].data["y"][0]
+        spilling = plate._cliff._lines["spills"][0].data
+        before = spilling["x"] < ring["x"][0]
+        assert ring["y"][0] > standard >= spilling["y"][before][-1]
+
+
+@pytest.mark.parametrize("query", ["", "&N=1", "&sram=1", "&d=256&N=1000"])
+def test_an_unfinished_output_is_fetched_once_less_than_it_is_stored(query):
+    atlas = open_plate("tiles", query)
+    s, facts = atlas.settings, atlas.plates["tiles"]._latest
+    lines = {
+        (one.tensor, one.direction): one for one in traffic.ledger("algorithm_1", s.problem, s.tile).lines
+    }
+    stored, fetched = (lines["O", way].elements / (s.N * s.d) for way in ("write", "read"))
+    assert (facts["A1_passes"], facts["A1_back"]) == (f"{stored:,.0f}", f"{fetched:,.0f}")
+
+
 def test_the_cliff_marks_the_first_spill_the_crossing_and_the_reader():
     atlas = open_plate("tiles", "&Br=320")
     cliff, s = atlas.plates["tiles"]._cliff, atlas.settings
     first = next(b for b in range(1, 1025) if not sram.working_set(s.problem, Tile(Br=b)).fits)
     assert cliff._zone.data["left"] == [block_axis.position(first)] and f"Br = {first}" in cliff._edge.text
-    crossing = sram.spill_crossing(s.problem, s.tile)
+    crossing = sram.cliff(s.problem, s.tile).crossing
     assert cliff._cross.data_source.data["x"] == [block_axis.position(crossing)]
     standard = traffic.ledger("standard", s.problem, s.tile).bytes("bf16")
     assert cliff._lines["standard"][0].data["y"].tolist() == [standard] * 2
     assert cliff._dots["over"].data_source.data["y"] == [sram.spill_ledger(s.problem, s.tile).bytes("bf16")]
-    assert cliff._dots["chip"].data_source.data["y"] == []
+    assert cliff._dots["tiled"].data_source.data["y"] == []
 
 
 def test_axes_stay_while_a_block_slider_moves():
@@ -428,7 +493,7 @@ def luminance(colour: str) -> float:
 
 
 def test_the_colour_map_gets_darker_all_the_way():
-    light = [luminance(c) for c in landscape.PALETTE]
+    light = [luminance(c) for c in landscape.RAMP]
     assert all(a >= b - 2e-3 for a, b in itertools.pairwise(light)) and light[0] > 8 * light[-1]
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import panel as pn
 import pytest
 
+from plates import text
 from tests.plates.walk import open_plate
-from workshop import traffic, units
+from workshop import roofline, traffic, units
 
 
 def html(atlas) -> str:
@@ -64,3 +65,21 @@ def test_break_even_of_tiled_is_where_the_ledgers_cross():
     assert traffic.ledger("tiled", s.problem, tile(Br=Br)).total <= standard
     assert traffic.ledger("tiled", s.problem, tile(Br=Br - 1)).total > standard
     assert units.number(s.d / 2) in page
+
+
+@pytest.mark.parametrize("causal", [0, 1])
+def test_the_same_multiplications_are_only_claimed_where_they_are_the_same(causal):
+    atlas = open_plate("traffic", f"&causal={causal}")
+    work = [
+        roofline.flops(atlas.settings.problem, model, atlas.settings.tile) for model in ("standard", "bound")
+    ]
+    said = " ".join(re.sub(r"<[^>]+>", "", atlas.plates["traffic"]._texts["_head"].object).split())
+    assert ("do the same multiplications" in said) == (work[0] == work[1])
+    assert ("skips whole tiles" in said) == (work[1] < work[0])
+
+
+def test_at_512_tokens_the_strips_are_as_large_as_the_scores():
+    query = re.search(r"\?(N=512[^)]*)\) The gain shrinks", text.sections("traffic")["try"])[1]
+    keys = dict(part.split("=") for part in query.split("&"))
+    N, d = int(keys["N"]), int(keys["d"])
+    assert 4 * N * d == N * N

@@ -11,6 +11,7 @@ from plates import text
 from plates.settings import Settings
 from plates.trips import picture
 from plates.wall import Wall
+from plates.wall_levels import Scale, levels
 from tests.plates.walk import open_plate
 from workshop import hierarchy, round_trips, traffic
 from workshop.hardware import GPUS
@@ -164,8 +165,19 @@ def test_unknown_bandwidths_are_said_to_be_unknown():
     plate.view()
     html = plate._texts["hierarchy"].object
     unknown = [level for level in hierarchy.levels(GPUS["h100-sxm"]) if level.bandwidth is None]
-    # once in the picture and once in the table
-    assert html.count(text.labels("wall")["rate_unknown"]) == 2 * len(unknown) == 6
+    assert html.count(text.labels("wall")["rate_unknown"]) == len(unknown) == 3
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_sizes_stand_where_the_scale_says(gpu):
+    found = [level for level in hierarchy.levels(GPUS[gpu]) if level.total]
+    page = levels(GPUS[gpu], text.labels("wall"))
+    scale = Scale([size for level in found for size in (level.each, level.total)])
+    marks = [float(left) / 100 for left in re.findall(r'class="all" style="left:([\d.]+)%', page)]
+    sizes = [10 ** (scale.low + mark * (scale.high - scale.low)) for mark in marks]
+    assert sizes == pytest.approx([level.total for level in found], rel=0.01)
+    assert page.count("<u ") == len(scale.decades) * len(hierarchy.levels(GPUS[gpu]))
+    assert all(0 <= mark <= 1 for mark in marks)
 
 
 def test_the_prose_says_it_in_its_corrected_form():
@@ -206,3 +218,37 @@ def test_the_ridges_number_stands_on_the_other_side_of_a_dot_beyond_it():
         figure = open_plate("wall", query).plates["wall"]._intensity
         at, ridge = figure.gaps.data["at"][0], figure.gaps.data["ridge"][0]
         assert (at > ridge) == (align == "right") and figure._ridge_labels[0].text_align == align
+
+
+@pytest.mark.parametrize("passes", [[], ["scale", "mask"], ["dropout"], ["scale", "mask", "dropout"]])
+def test_the_share_names_every_matrix_that_it_counts(passes):
+    plate = Wall(Settings())
+    plate.local.passes = passes
+    plate.view()
+    found = plate._found()
+    counted = {trip.tensor for trip in round_trips.trips(found) if trip.square}
+    named = {"S", "P"} | ({"dropped P", "kept?"} if "dropout" in passes else set())
+    assert counted == named
+    lead = plate._texts["_head"].object
+    assert ("two <" in lead) == (len(counted) == 2) and ("mask of what it kept" in lead) == (
+        len(counted) == 4
+    )
+    for said in (plate._texts["_readouts"].object, str(plate._trips.data)):
+        assert ("S, P, dropped P and its mask" in said) == (len(counted) == 4)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_share_that_rounds_to_the_whole_is_not_called_the_whole(lang):
+    for N in (8192, 1 << 20):
+        plate = Wall(Settings(N=N, lang=lang))
+        plate.view()
+        assert round_trips.score_share(plate._found()) < 1
+        for pane in plate._texts.values():
+            assert "100 %" not in pane.object.replace("\u00a0", " ")
+        assert "100 %" not in str(plate._trips.data)
+
+
+def test_half_the_width_moves_the_wall_by_the_root_of_two():
+    fits = [round_trips.longest(GPUS["h100-sxm"].memory, Problem(dtype=dtype)) for dtype in ("bf16", "fp8")]
+    assert fits[1] / fits[0] == pytest.approx(2**0.5, rel=1e-4)
+    assert "√2 times as many tokens" in text.sections("wall")["try"]

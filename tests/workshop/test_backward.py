@@ -22,6 +22,13 @@ def autograd(q, k, v, do, causal):
     return [a.grad.numpy() for a in (q, k, v)]
 
 
+def recomputed(q, k, v, do, Br, Bc, causal):
+    """Gradients by the loop over tiles."""
+    kept = attention(q, k, v, causal=causal)
+    found = backward.tiles(q, k, v, do, kept.output, kept.logsumexp, Br, Bc, causal=causal)
+    return backward.summed(found, *map(len, (q, k)), q.shape[1])
+
+
 def inputs(Nq, Nk, d, seed=1, size=1.0):
     draw = np.random.default_rng(seed).standard_normal
     return draw((Nq, d)) * size, draw((Nk, d)) * size, draw((Nk, d)), draw((Nq, d))
@@ -37,7 +44,7 @@ def inputs(Nq, Nk, d, seed=1, size=1.0):
 )
 def test_recomputed_gradients_are_autograds(N, d, Br, Bc, causal):
     q, k, v, do = inputs(N, N, d, seed=N * 100 + d)
-    got = backward.recomputed(q, k, v, do, Br, Bc, causal=causal)
+    got = recomputed(q, k, v, do, Br, Bc, causal=causal)
     for mine, theirs in zip(got, autograd(q, k, v, do, causal), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-10)
 
@@ -49,7 +56,7 @@ def test_stored_gradients_are_autograds_also_for_large_logits(causal):
     for mine, theirs in zip((whole.dq, whole.dk, whole.dv), autograd(q, k, v, do, causal), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-10)
     for mine, theirs in zip(
-        backward.recomputed(q, k, v, do, 5, 4, causal=causal), (whole.dq, whole.dk, whole.dv), strict=True
+        recomputed(q, k, v, do, 5, 4, causal=causal), (whole.dq, whole.dk, whole.dv), strict=True
     ):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-10)
 
@@ -57,7 +64,7 @@ def test_stored_gradients_are_autograds_also_for_large_logits(causal):
 @pytest.mark.parametrize("Nq, Nk", [(5, 13), (13, 5)])
 def test_lengths_that_differ_and_rows_that_see_no_key(Nq, Nk):
     q, k, v, do = inputs(Nq, Nk, 6)
-    got = backward.recomputed(q, k, v, do, 4, 3, causal=True)
+    got = recomputed(q, k, v, do, 4, 3, causal=True)
     blind = max(0, Nq - Nk)
     assert all(np.isfinite(part).all() for part in got)
     assert not got[0][:blind].any()  # rows that see no key get no gradient

@@ -1,11 +1,13 @@
 """Where models start to beat standard attention."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workshop.strategies import PROBLEMS, TILES
-from workshop.break_even import algorithm_1_sram, bound_M, gain_limit, tiled_Br
+from workshop.break_even import bound_M, gain_limit, tiled_Br
 from workshop.hardware import custom
 from workshop.problem import Problem, Tile
 from workshop.traffic import MODELS, ledger
@@ -40,16 +42,12 @@ def test_bound_loses_below_half_d_squared(N, kib):
 @given(problem=PROBLEMS, tile=TILES)
 def test_the_first_winner_wins_and_the_one_before_loses(problem, tile):
     standard = ledger("standard", problem, tile).total
-    Br, sram = tiled_Br(problem, tile), algorithm_1_sram(problem, tile)
-    for model, found, build in (
-        ("tiled", Br, lambda value: Tile(value, tile.Bc, tile.sram)),
-        ("algorithm_1", sram, lambda value: Tile(tile.Br, tile.Bc, value)),
-    ):
-        last = found if found is not None else 1025
-        if found is not None:
-            assert ledger(model, problem, build(found)).total <= standard
-        if last > 1:
-            assert ledger(model, problem, build(last - 1)).total > standard
+    found = tiled_Br(problem, tile)
+    if found is not None:
+        assert ledger("tiled", problem, replace(tile, Br=found)).total <= standard
+    if found != 1:
+        before = replace(tile, Br=(found or 1025) - 1)
+        assert ledger("tiled", problem, before).total > standard
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,9 @@ def test_a_build_is_compiled_once_and_then_read_from_disk(bench):
     assert first.report.shared_bytes == second.report.shared_bytes == 2 * ODD * (64 + 4 * 64)
     assert first.launches and "it launches" in first.sentence
     assert one.asked == [(64, 64, ODD, 2)]
-    assert one.service.known(options) == second.report and one.service.known(Options(d=ODD, Br=16)) is None
+    now, complete = one.service.answer_now(options)
+    assert (now.report, now.origin, now.sentence) == (second.report, "cache", second.sentence) and complete
+    assert one.service.answer_now(Options(d=ODD, Br=16)) == (None, False)
 
 
 def test_the_shipped_table_answers_without_a_worker(bench):
@@ -89,6 +92,32 @@ def test_the_shipped_table_answers_without_a_worker(bench):
     answer = one.run(one.service.report(options, reader="a"))
     assert answer.origin == "table" and answer.report == lookup(options)
     assert one.lines("start") == []
+
+
+def without_time(answer):
+    return replace(answer, seconds=0.0)
+
+
+@pytest.mark.parametrize("Br, Bc, gpu", [(64, 64, "h100-sxm"), (64, 256, "h100-sxm"), (128, 256, "l4")])
+def test_what_is_answered_at_once_is_what_a_request_gets(bench, Br, Bc, gpu):
+    one = bench(table=lookup)
+    options = Options(Br=Br, Bc=Bc, target=GPUS[gpu].target)
+    now, complete = one.service.answer_now(options, GPUS[gpu])
+    assert complete and now == without_time(one.run(one.service.report(options, GPUS[gpu], reader="a")))
+    assert one.lines("start") == []
+
+
+def test_a_refusal_of_the_compiler_is_answered_at_once_too(bench):
+    one = bench(table=lambda options: "this cannot be built" if options.Br == 16 else None)
+    now, complete = one.service.answer_now(Options(Br=16))
+    assert complete and (now.report, now.launches, now.sentence) == (None, None, "this cannot be built")
+
+
+def test_a_verdict_does_not_wait_for_its_advice(bench):
+    one = bench(table=lambda options: lookup(options) if options.Bc == 256 else None)
+    now, complete = one.service.answer_now(Options(Br=64, Bc=256), GPUS["h100-sxm"])
+    assert now.launches is False and now.suggestions == () and not complete
+    assert now.sentence.endswith("it would not launch")
 
 
 def test_a_tile_that_does_not_fit_gets_compiled_suggestions(bench):

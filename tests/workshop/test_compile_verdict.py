@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.hardware import GPUS, custom
-from workshop.kernels.compile_options import TARGETS, Options
+from workshop.kernels.compile_options import SIDES, TARGETS, Options
 from workshop.kernels.compile_report import Report
 from workshop.kernels.compile_verdict import (
     gpu_for,
@@ -194,7 +194,12 @@ def test_nothing_helps_is_said():
 )
 def test_every_suggestion_launches_and_is_the_smallest_change_of_its_kind(Br, Bc, stages, d):
     options = Options(Br=Br, Bc=Bc, stages=stages, d=d)
-    for one in suggestions(ask(options), A100, ask):
+    found = suggestions(ask(options), A100, ask)
+    single = [("Bc", side) for side in SIDES if side < Bc] + [("stages", n) for n in range(1, stages)]
+    single += [("Br", side) for side in SIDES if side < Br]
+    helps = any(launches(ask(options.with_(**{name: value})), A100) for name, value in single)
+    assert bool(found) == helps, "advice is given exactly where one change helps"
+    for one in found:
         assert launches(ask(options.with_(**{one.option: one.value})), A100)
         larger = one.value + 1 if one.option == "stages" else one.value * 2
         if larger < getattr(options, one.option):

@@ -12,7 +12,6 @@ from workshop import reference
 from workshop.hardware import GPUS
 from workshop.kernels import accuracy
 from workshop.kernels.accuracy import SAMPLE_ROWS, largest_error, reference_rows, sample
-from workshop.kernels.advice import changes, refusal, shared_model
 from workshop.kernels.identify import known_gpu, peak_flops, rate, remarks
 from workshop.kernels.measure import explain_failure
 from workshop.kernels.plan import Case
@@ -85,42 +84,6 @@ def test_grouped_heads_have_their_own_shapes():
     q, k, _, grad = tensors(replace(CPU, heads=6, kv_heads=2, direction="forward+backward"), "cpu")
     assert q.shape == grad.shape == (1, 6, 67, 24) and k.shape == (1, 2, 67, 24)
     assert q.requires_grad and k.requires_grad
-
-
-# Triton 3.6.0's own figures for the teaching kernel on an H200, d=128, bf16, 2 stages.
-@pytest.mark.parametrize(
-    ("Br", "Bc", "shared"), [(64, 32, 49152), (64, 64, 81920), (64, 256, 278528), (128, 64, 98304)]
-)
-def test_the_shared_memory_model_is_the_compilers(Br, Bc, shared):
-    assert shared_model(Case("teaching", d=128, Br=Br, Bc=Bc, warps=4, stages=2)) == shared
-
-
-def test_the_way_out_is_the_smallest_change_that_fits():
-    case = Case("teaching", d=128, Br=64, Bc=256, warps=4, stages=2)
-    assert changes(case, 278528, 232448) == ["Bc=128", "one stage"]
-    said = refusal(case, "shared memory", 278528, 232448, "NVIDIA H200")
-    assert said == (
-        "needs 278,528 B of shared memory, a block of NVIDIA H200 has 232,448 B: it would not launch; "
-        "try Bc=128 or one stage"
-    )
-
-
-def test_a_larger_demand_than_the_model_shrinks_further():
-    case = Case("teaching", d=128, Br=64, Bc=64, warps=4, stages=3)
-    assert changes(case, 2 * shared_model(case), 100_000) == ["Bc=16", "one stage"]
-
-
-def test_a_q_block_too_tall_is_told_to_shrink():
-    case = Case("teaching", d=256, Br=512, Bc=16, warps=8, stages=1)
-    assert changes(case, shared_model(case), 232448) == ["Br=256"]
-
-
-def test_other_limits_read_well():
-    case = Case("teaching", Br=64, Bc=64, warps=64, stages=2)
-    assert "2,048 threads" in refusal(case, "threads", 2048, 1024, "X") and "fewer warps" in refusal(
-        case, "threads", 2048, 1024, "X"
-    )
-    assert "600 columns of tensor memory" in refusal(case, "tensor memory", 600, 512, "X")
 
 
 def test_an_error_of_memory_is_told_as_such():

@@ -11,7 +11,7 @@ import pytest
 from tests.workshop import fake_device as fake
 from workshop.kernels import runner as runner_module
 from workshop.kernels.requests import CPU_MOST, FINAL, Request, on_cpu
-from workshop.kernels.runner import Runner, cpu_demo, shared_runner
+from workshop.kernels.runner import Runner, shared_runner
 from workshop.recordings import problems
 
 COMMAND = [sys.executable, "-m", "tests.workshop.fake_device"]
@@ -314,7 +314,9 @@ def test_the_cpu_run_is_cut_and_says_so():
 
 
 def test_a_real_small_run_on_the_cpu():
-    end = cpu_demo(Request(N=384, d=32, H=2, dtype="fp32"))
+    reader = Reader()
+    shared_runner("cpu").submit(Request(N=384, d=32, H=2, dtype="fp32"), reader)
+    end = reader.wait()
     assert end.state == "done" and end.result.origin == "live" and end.result.notes == ()
     assert all(row.gpu.startswith("CPU: ") and not problems(row) for row in end.result.rows)
     assert end.result.values("provider") == ["sdpa-flash", "standard"]

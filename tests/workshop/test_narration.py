@@ -33,7 +33,7 @@ def test_the_golden_rescale_is_spoken():
     assert "from −∞ to 1.000" in first and "α = exp(−∞) = 0" in first
     assert "m rises from 1.000 to 5.000, so α = exp(1.000 − 5.000) = 0.0183" in second
     # l: 1 + e^-1 = 1.3679 shrinks to 0.02505, and 1 + e^-3 = 1.0498 is added.
-    assert "l = 0.0183 × 1.37 + 1.05 = 1.07" in _sentences(run, "update")[1]
+    assert "ℓ = 0.0183 × 1.37 + 1.05 = 1.07" in _sentences(run, "update")[1]
 
 
 def test_a_lower_block_is_spoken():

@@ -1,13 +1,17 @@
 """The quiz: one right answer among distinct choices at every setting, and golden answers at the opening one."""
 
+import csv
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workshop.strategies import PROBLEMS, TILES
-from workshop import quiz, units
+from workshop import quiz, recordings, units
 from workshop.hardware import GPUS, custom
 from workshop.problem import LIMITS, Problem, Tile
+from workshop.residency import resident_blocks
 
 ALL_GPUS = st.sampled_from([*GPUS.values(), custom(10e9, 1e17), custom(1e14, 1e12)])
 
@@ -99,10 +103,12 @@ def test_golden_answers_elsewhere():
     causal = answers(Problem(N=512, causal=True), Tile(Br=128, Bc=128))
     assert causal["visits"] == "10"  # of 16
     assert answers(Problem(N=8193))["passes"] == "65"
-    # 128 x 128 at d = 128: (128 + 4 x 128) x 128 x 2 B = 163,840 B; an A100 block may have 163 KiB, an L4 block 99
+    # 128 x 128 at d = 128: an H100 holds (128 + 4 x 128) x 128 x 2 B = 160 KiB. An L4 has copied the tile in use to
+    # registers, so (128 + 2 x 128) x 128 x 2 B = 96 KiB, and a block may have 99
     big = Tile(Br=128, Bc=128)
-    assert answers(tile=big, gpu="a100-sxm-80")["launch"] == "starts"
-    assert answers(tile=big, gpu="l4")["launch"] == "refuses"
+    assert answers(tile=big)["shared"] == "160 KiB" and answers(tile=big, gpu="l4")["shared"] == "96 KiB"
+    assert answers(tile=big)["launch"] == answers(tile=big, gpu="l4")["launch"] == "starts"
+    assert answers(tile=Tile(Br=128, Bc=256), gpu="l4")["launch"] == "refuses"
     # one head, 262,144 tokens, 128 rows: 2,048 blocks, 132 at once, 16 waves (counted by hardware, H200)
     assert answers(Problem(N=262144, H=1), gpu="h200-sxm")["waves"] == "16"
     assert answers(Problem(N=1, d=256))["binding"] == "memory"
@@ -121,6 +127,41 @@ def test_the_order_of_worded_choices_does_not_depend_on_the_settings():
     a = quiz.questions(Problem(), Tile(), GPUS["h100-sxm"])
     b = quiz.questions(Problem(N=77, d=64, causal=True), Tile(Br=32, sram=8), GPUS["l4"])
     assert [q.choices for q in a if not q.texts] == [q.choices for q in b if not q.texts]
+
+
+@given(PROBLEMS, TILES, ALL_GPUS)
+@settings(max_examples=200)
+def test_kernel_questions_agree_with_the_residency_model_anywhere(problem, tile, gpu):
+    asked = {q.slug: q for q in quiz.questions(problem, tile, gpu)}
+    found = resident_blocks(gpu, tile, problem.d, problem.dtype)
+    assert asked["launch"].right == ("starts" if found.fits else "refuses")
+    assert asked["launch"].facts["need"] == units.binary(found.shared_bytes)
+    assert asked["shared"].facts["answer"] == units.binary(found.shared_bytes)
+    assert asked["resident"].facts["answer"] == units.count(found.blocks)
+    parts = [name for name in ("q", "kv", "p") if name != "p" or asked["shared"].facts["passes"]]
+    assert all(asked["shared"].facts[name] not in ("0", "0 B") for name in parts)
+
+
+@pytest.mark.parametrize("gpu", ["a100-sxm-80", "rtx-4090", "l4", "h100-sxm", "h200-sxm"])
+def test_kernel_questions_agree_with_the_compiler(gpu):
+    """Where the compiled kernel is in the shipped table, the quiz asks for its very bytes and gives its verdict."""
+    record, seen = GPUS[gpu], 0
+    with (Path(recordings.__file__).parent / "compiled" / "compile-table.csv").open(newline="") as file:
+        rows = [
+            row for row in csv.DictReader(file) if row["target"] == record.target and row["stages"] == "2"
+        ]
+    for row in rows:
+        if row["status"] != "built" or row["causal"] == "1":
+            continue
+        tile = Tile(Br=int(row["Br"]), Bc=int(row["Bc"]))
+        found = {
+            q.slug: q for q in quiz.questions(Problem(d=int(row["d"]), dtype=row["dtype"]), tile, record)
+        }
+        shared = int(row["shared_bytes"])
+        assert found["shared"].facts["answer"] == units.binary(shared), row
+        assert found["launch"].right == ("starts" if shared <= record.smem_block else "refuses"), row
+        seen += 1
+    assert seen > 20
 
 
 @pytest.mark.parametrize("bad", [0, -1.0, float("inf"), float("nan")])

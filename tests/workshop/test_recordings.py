@@ -205,18 +205,6 @@ def test_one_is_one():
         THREE.one(N=512)
 
 
-def test_a_series_ascends_and_refuses_to_mix_curves():
-    series = THREE.series("N", provider="teaching")
-    assert (
-        series.x.tolist() == [512, 1024]
-        and series.p50.tolist() == [1.0, 2.0]
-        and series.p80.tolist() == [1.5, 2.5]
-    )
-    with pytest.raises(ValueError, match="also fix one of provider, Br, Bc"):
-        THREE.series("N")
-    assert THREE.series("N", provider="standard").x.size == 0
-
-
 def test_columns_as_arrays_and_values():
     assert THREE.array("provider").tolist() == ["teaching", "teaching", "fast"]
     Br = THREE.array("Br")

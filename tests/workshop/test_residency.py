@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.workshop.strategies import DTYPES, TILES
 from workshop import recordings, residency
 from workshop.hardware import GPUS
-from workshop.kernel_memory import UNCOUNTED, kernel_shared_bytes, padded_head, tensor_columns
+from workshop.kernel_memory import kernel_shared_bytes, padded_head, tensor_columns
 from workshop.kernels import compile_table, compile_verdict
 from workshop.kernels.compile_options import Options
 from workshop.kernels.compile_report import build
@@ -35,6 +35,10 @@ def wanted(options) -> int:
 def test_shared_memory_is_the_compilers_to_the_byte(target):
     assert len(of(target)) == 250
     assert [(o, wanted(o)) for o, _ in of(target)] == [(o, r.shared_bytes) for o, r in of(target)]
+
+
+#: Bytes of barriers, statistics and alignment that the formulas leave out on sm_100.
+UNCOUNTED = 2048
 
 
 def test_blackwell_asks_for_barriers_and_alignment_besides():
@@ -150,7 +154,7 @@ def test_what_is_resident_is_really_available(tile, d, dtype, gpu):
 
 
 def test_head_sizes_are_padded_as_a_kernel_holds_them():
-    assert [int(padded_head(d)) for d in (8, 16, 17, 80, 128, 129, 256)] == [16, 16, 32, 128, 128, 256, 256]
+    assert [padded_head(d) for d in (8, 16, 17, 80, 128, 129, 256)] == [16, 16, 32, 128, 128, 256, 256]
 
 
 @pytest.mark.parametrize(

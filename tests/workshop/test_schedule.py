@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workshop import schedule as model
 from workshop.generations import GENERATIONS, UNITS
 from workshop.problem import LIMITS, Problem, Tile
-from workshop.schedule import LANES, durations, schedule
+from workshop.schedule import KINDS, LANES, durations, schedule
 
 GENERATION = st.sampled_from(list(GENERATIONS.values()))
 CHIP = st.sampled_from(list(UNITS.values()))
@@ -108,3 +109,37 @@ def test_without_polynomials_a_b200_waits_for_its_exponential_units_at_small_hea
     found = schedule(GENERATIONS["fa4"], UNITS["b200"], problem, tile)
     assert found.binding == "exponential"
     assert not found.serial
+
+
+def shortened(kind: str, generation, units, problem, tile):
+    """The schedule if one kind of task took a little less time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            model, "durations", lambda *given: {**durations(*given), kind: 0.99 * durations(*given)[kind]}
+        )
+        return schedule(generation, units, problem, tile)
+
+
+@given(GENERATION, CHIP, *SETTINGS)
+@settings(max_examples=60, deadline=None)
+def test_only_what_is_on_the_chain_sets_the_period(generation, units, problem, tile):
+    found = schedule(generation, units, problem, tile)
+    assert found.chain and set(found.chain) <= set(KINDS)
+    for kind in set(KINDS) - set(found.chain):
+        assert shortened(kind, generation, units, problem, tile).period >= found.period * (1 - 1e-9), kind
+    if found.serial:
+        lanes = {task.lane for task in found.tasks if task.kind in found.chain}
+        assert len(lanes) > 1, "units that wait for one another are several"
+
+
+@pytest.mark.parametrize("chip", UNITS)
+@pytest.mark.parametrize("slug", ["fa1", "fa2"])
+def test_where_one_thing_follows_another_each_of_the_chain_counts(slug, chip):
+    problem, tile = Problem(d=128), Tile(Br=128, Bc=64)
+    found = schedule(GENERATIONS[slug], UNITS[chip], problem, tile)
+    assert found.serial
+    assert ("load" in found.chain) == (slug == "fa1"), "K and V arrive ahead of time from FlashAttention-2 on"
+    assert {"scores", "softmax", "rescale", "output"} <= set(found.chain)
+    for kind in found.chain:
+        quicker = shortened(kind, GENERATIONS[slug], UNITS[chip], problem, tile)
+        assert quicker.period < found.period * (1 - 1e-9), kind

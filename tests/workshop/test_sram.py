@@ -11,10 +11,9 @@ from workshop import roofline
 from workshop.hardware import GPUS
 from workshop.problem import LIMITS, Problem, Tile
 from workshop.sram import (
+    cliff,
     kernel_view,
     landscape,
-    spill_beats_standard,
-    spill_crossing,
     spill_ledger,
     working_set,
 )
@@ -87,29 +86,54 @@ def test_spill_is_out_and_back_on_every_visited_tile(problem, tile):
     assert extra == 2 * excess * visits
 
 
+def all_is_lost(problem, tile):
+    """Whether the tile spills and its traffic passes `standard`."""
+    moved = spill_ledger(problem, tile).total
+    return not working_set(problem, tile).fits and moved > ledger("standard", problem, tile).total
+
+
 def test_the_cliff_of_the_defaults():
     """Bc = 64: W = 322 Br + 16,384 elements passes 116,736 from Br = 312; traffic passes standard later."""
     problem = Problem()
     assert working_set(problem, Tile(311)).fits
     assert not working_set(problem, Tile(312)).fits
-    crossing = spill_crossing(problem, Tile())
-    assert not spill_beats_standard(problem, Tile(crossing - 1))
-    assert spill_beats_standard(problem, Tile(crossing))
+    crossing = cliff(problem, Tile()).crossing
+    assert not all_is_lost(problem, Tile(crossing - 1))
+    assert all_is_lost(problem, Tile(crossing))
     assert spill_ledger(problem, Tile(crossing)).total > ledger("standard", problem, Tile()).total
-    assert not spill_beats_standard(problem, Tile(1)), "loses to standard, but not by spilling"
+    assert not all_is_lost(problem, Tile(1)), "loses to standard, but not by spilling"
 
 
 @given(problem=PROBLEMS, tile=TILES)
 @settings(max_examples=30)
-def test_the_crossing_is_the_first_br_that_loses_by_spilling(problem, tile):
-    crossing = spill_crossing(problem, tile)
-    tried = [1, 2, 64, 300, 700, 1024] + ([crossing - 1, crossing] if crossing else [])
-    for Br in tried:
-        if 1 <= Br and spill_beats_standard(problem, Tile(Br, tile.Bc, tile.sram)):
-            assert crossing is not None
-            assert Br >= crossing
-    if crossing:
-        assert spill_beats_standard(problem, Tile(crossing, tile.Bc, tile.sram))
+def test_the_crossing_leads_from_below_standard_to_above(problem, tile):
+    found, standard = cliff(problem, tile), ledger("standard", problem, tile).total
+    moved = {
+        Br: spill_ledger(problem, Tile(Br, tile.Bc, tile.sram)).total for Br in (1, 2, 64, 300, 700, 1024)
+    }
+    least = spill_ledger(problem, Tile(found.lowest, tile.Bc, tile.sram)).total
+    assert least <= min(moved.values())
+    assert found.wins == (least < standard)
+    if found.crossing is None:
+        lost = [
+            Br for Br in moved if Br > found.lowest and all_is_lost(problem, Tile(Br, tile.Bc, tile.sram))
+        ]
+        assert not (found.wins and lost)
+        return
+    assert found.wins and found.crossing > found.lowest
+    assert all_is_lost(problem, Tile(found.crossing, tile.Bc, tile.sram))
+    before = Tile(found.crossing - 1, tile.Bc, tile.sram)
+    assert not all_is_lost(problem, before)
+
+
+def test_a_curve_that_starts_above_standard_has_not_crossed_it_there():
+    """Bc = 1024 spills at every Br: above standard at Br = 1, below it in the end, and never back."""
+    tile = Tile(Br=1024, Bc=1024)
+    assert not working_set(Problem(), Tile(1, 1024)).fits and all_is_lost(Problem(), Tile(1, 1024))
+    assert not all_is_lost(Problem(), tile)
+    assert cliff(Problem(), tile).wins and cliff(Problem(), tile).crossing is None
+    narrow = cliff(Problem(N=1), Tile(Bc=1024, sram=1))
+    assert not narrow.wins and narrow.crossing is None
 
 
 @given(problem=PROBLEMS, tile=TILES, gpu=st.sampled_from(sorted(GPUS)))

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.tile_states import CURRENT, DONE, SKIPPED, TO_COME, states
 from workshop import masks
 from workshop.problem import Problem, Tile
 from workshop.reference import attention
 from workshop.score_patterns import PATTERNS, make
 from workshop.sram import working_set
-from workshop.steps import CURRENT, DONE, SKIPPED, TO_COME
 from workshop.trace import ORDERS, trace
 from workshop.traffic import ledger
 
@@ -87,18 +87,18 @@ def test_steps_are_consistent(N, d, Br, Bc, causal, order):
     assert sum(step.stop for step in run.steps) == len(run.visits) + 2
     previous = run.steps[0]
     for index, step in enumerate(run.steps):
-        states = run.states(index)
-        assert np.array_equal(states == SKIPPED, run.kinds == masks.SKIPPED)
-        assert (states == DONE).sum() == step.done
-        assert (states == CURRENT).sum() <= 1
+        found = states(run, index)
+        assert np.array_equal(found == SKIPPED, run.kinds == masks.SKIPPED)
+        assert (found == DONE).sum() == step.done
+        assert (found == CURRENT).sum() <= 1
         assert step.read >= previous.read and step.written >= previous.written and step.done >= previous.done
         assert all(step.resident.values())
         if step.line in ("scores", "maximum", "weights", "update"):
             visit = run.visits[step.visit]
-            assert states[visit.i, visit.j] == CURRENT and (visit.i, visit.j) == (step.i, step.j)
+            assert found[visit.i, visit.j] == CURRENT and (visit.i, visit.j) == (step.i, step.j)
             assert step.resident["s"] == visit.update.s.size
         previous = step
-    assert not np.any(run.states(len(run.steps) - 1) == TO_COME)
+    assert not np.any(states(run, len(run.steps) - 1) == TO_COME)
     assert run.steps[-1].resident == {} == run.steps[0].resident
 
 

@@ -19,6 +19,9 @@ from workshop import units
         (units.elements, 272_629_760, "272,629,760 elements"),
         (units.elements, 1, "1 element"),
         (units.exact_bytes, 2048, "2,048 B"),
+        (units.with_exact_bytes, 115200, "112.5 KiB (115,200 B)"),
+        (units.with_exact_bytes, 233472, "228 KiB (233,472 B)"),
+        (units.with_exact_bytes, 96, "96 B"),
         (units.bytes_, 545_259_520, "545 MB"),
         (units.bytes_, 46_063_760, "46.1 MB"),
         (units.bytes_, 8_388_608, "8.39 MB"),
@@ -71,6 +74,7 @@ def test_text(function, value, text):
 FORMATTERS = [
     units.count,
     units.exact_bytes,
+    units.with_exact_bytes,
     units.bytes_,
     units.binary,
     units.seconds,

@@ -4,70 +4,65 @@ launch."""
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from workshop.kernel_memory import kernel_shared_bytes, padded_head
+from .compile_options import SIDES, Options
+from .compile_report import Report
+from .compile_verdict import expected, gpu_for, shared_formula, suggestions, would_not_launch
+from .plan import Case
 
-from .plan import ELEMENT_BYTES, Case
-
-LEAST_SIDE = 16
 #: How an amount of each resource reads in a sentence: with its unit, and what it is an amount of.
 _WORDS = {
     "shared memory": ("{:,} B", " of shared memory"),
     "threads": ("{:,} threads", ""),
     "tensor memory": ("{:,} columns", " of tensor memory"),
 }
+#: Major compute capability -> the target whose kernels use shared memory alike; every other feeds its tensor cores
+#: from registers, as sm_80 does (`workshop.kernel_memory`).
+_ALIKE = {"9": "sm_90", "10": "sm_100"}
+NOTHING_SINGLE = "smaller Br and Bc"
 
 
-def shared_model(case: Case) -> int:
-    """Shared memory the tile should need: the Q tile and `stages` K and V tiles, d padded to a power of two,
-    bytes."""
-    d = int(padded_head(case.d))
-    return int(kernel_shared_bytes(case.Br, case.Bc, d, ELEMENT_BYTES[case.dtype], case.stages))
+def target_like(capability: str) -> str:
+    """The compiler target that stands for a device of this compute capability, "9.0" and so on."""
+    return _ALIKE.get(capability.split(".")[0], "sm_80")
 
 
-def changes(case: Case, required: int, limit: int) -> list[str]:
-    """The smallest single changes after which the tile fits, as words: a smaller Bc, fewer stages, a smaller
-    Br.
+def changes(case: Case, resource: str, required: int, limit: int, target: str) -> list[str]:
+    """The smallest single changes after which the tile should launch, as words.
 
-    The model is scaled by what the compiler really asked for, so that an underestimate here is one there.
+    The choice is that of `compile_verdict.search`, asked with figures that the formulas expect: where a kernel
+    runs, nothing is compiled to word a refusal.
     """
     if None in case.tile:
         return []
-    scale = required / shared_model(case)
-
-    def first(candidates):
-        return next((c for c in candidates if scale * shared_model(c) <= limit), None)
-
-    def halved(name):
-        side = getattr(case, name) // 2
-        while side >= LEAST_SIDE:
-            yield replace(case, **{name: side})
-            side //= 2
-
-    found = []
-    smaller = first(halved("Bc"))
-    if smaller:
-        found.append(f"Bc={smaller.Bc}")
-    shallower = first(replace(case, stages=n) for n in range(case.stages - 1, 0, -1))
-    if shallower:
-        found.append("one stage" if shallower.stages == 1 else f"{shallower.stages} stages")
-    lower = first(halved("Br"))
-    if lower and not found:
-        found.append(f"Br={lower.Br}")
-    return found or ["smaller Br and Bc"]
+    if case.Br not in SIDES or case.Bc not in SIDES:
+        return [NOTHING_SINGLE]
+    names = ("Br", "Bc", "d", "dtype", "warps", "stages", "causal")
+    options = Options(**{name: getattr(case, name) for name in names}, target=target)
+    bare = Report(options, shared_formula(options), 0, 0, 0, {}, 0, "", "", "")
+    gpu = gpu_for(target)
+    if resource == "shared memory":
+        asked, gpu = replace(bare, shared_bytes=required), replace(gpu, smem_block=limit)
+    else:
+        asked = replace(bare, tensor_columns=required)
+    found = suggestions(asked, gpu, partial(expected, asked))
+    return [one.text for one in found] or [NOTHING_SINGLE]
 
 
-def refusal(case: Case, resource: str, required: int, limit: int, gpu: str) -> str:
+def refusal(case: Case, resource: str, required: int, limit: int, gpu: str, capability: str) -> str:
     """What happened to a tile that the GPU would not launch, and what to try.
 
     Args:
         resource: "shared memory", "threads" or "tensor memory", as the compiler names it.
         required, limit: in that resource's unit.
-        gpu: the device's name.
+        gpu, capability: the device's name and compute capability.
     """
     amount, what = _WORDS.get(resource, ("{:,}", f" of {resource}"))
-    said = f"needs {amount.format(required)}{what}, a block of {gpu} has {amount.format(limit)}: it would not launch"
+    said = would_not_launch(f"{amount.format(required)}{what}", f"a block of {gpu}", amount.format(limit))
     if resource == "threads":
         return f"{said}; try fewer warps"
-    options = changes(case, required, limit) if resource == "shared memory" else ["smaller Br and Bc"]
+    if resource not in _WORDS:
+        return f"{said}; try {NOTHING_SINGLE}"
+    options = changes(case, resource, required, limit, target_like(capability))
     return said + (f"; try {' or '.join(options)}" if options else "")

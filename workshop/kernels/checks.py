@@ -6,11 +6,13 @@ import math
 import os
 from dataclasses import dataclass
 
+from workshop.kernel_memory import padded_head
+from workshop.problem import LIMITS
+
+from .compile_options import SIDES, STAGES, WARPS
+
+#: torch's names of `compile_options.DTYPES`.
 DTYPES = ("float16", "bfloat16", "float32")
-HEAD_SIZES = (8, 256)
-TILE_SIDES = (16, 32, 64, 128, 256, 512, 1024)
-WARPS = (1, 2, 4, 8, 16, 32)
-STAGES = (1, 8)
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Shape:
     @property
     def D(self) -> int:
         """d padded to the power of two that a tile needs, at least 16."""
-        return max(16, 1 << (self.d - 1).bit_length())
+        return padded_head(self.d)
 
 
 def interpreting() -> bool:
@@ -63,7 +65,7 @@ def check_inputs(q, k, v, scale) -> tuple[Shape, float]:
     expect(Bk == B, "k", f"batch {B} like q", Bk)
     expect(dk == d, "k", f"d = {d} like q", dk)
     expect(H % Hkv == 0, "heads", f"those of q a multiple of those of k ({Hkv})", H)
-    low, high = HEAD_SIZES
+    low, high = LIMITS["d"]
     expect(low <= d <= high, "d", f"{low} to {high}", d)
     scale = d**-0.5 if scale is None else float(scale)
     expect(math.isfinite(scale), "scale", "a finite number", scale)
@@ -87,7 +89,7 @@ def check_device(q) -> None:
 def check_tile(Br: int, Bc: int, warps: int, stages: int) -> None:
     """Raise ValueError for a tile or launch option that Triton cannot build."""
     for name, side in (("Br", Br), ("Bc", Bc)):
-        expect(side in TILE_SIDES, name, "a power of two from 16 to 1024", side)
+        expect(side in SIDES, name, "a power of two from 16 to 1024", side)
     expect(warps in WARPS, "warps", "one of " + ", ".join(map(str, WARPS)), warps)
     low, high = STAGES
     expect(stages in range(low, high + 1), "stages", f"a whole number from {low} to {high}", stages)

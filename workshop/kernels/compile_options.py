@@ -7,8 +7,9 @@ reader's tile up to one that can be built.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 
+from workshop.kernel_memory import default_warps
 from workshop.problem import LIMITS, OptionError, checked
 
 TARGETS = ("sm_80", "sm_89", "sm_90", "sm_100")
@@ -17,11 +18,6 @@ KERNELS = ("teaching",)
 SIDES = (16, 32, 64, 128, 256, 512, 1024)
 WARPS = (1, 2, 4, 8, 16, 32)
 STAGES = (1, 8)
-
-
-def default_warps(Br: int) -> int:
-    """Warps of a block that is Br rows high: 4 up to 64 rows, 8 above."""
-    return 4 if Br <= 64 else 8
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,6 @@ class Options:
 
 
 CHOICES = {"warps": WARPS, "dtype": DTYPES, "target": TARGETS, "kernel": KERNELS}
-NAMES = tuple(field.name for field in fields(Options))
 
 
 def describe(option: str) -> str:

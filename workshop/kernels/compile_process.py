@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workshop.hardware import GPU
-from workshop.kernel_memory import kernel_shared_bytes, padded_head
-from workshop.units import DTYPE_BYTES, exact_bytes
+from workshop.units import exact_bytes
 
 from .compile_options import Options
-from .compile_verdict import short_name, with_article
+from .compile_verdict import shared_formula, short_name, with_article
 from .process import Ended, WorkerProcess
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,12 +80,7 @@ def crash_sentence(options: Options, ended: Ended) -> str:
 
 def late_sentence(options: Options, limit: float, gpu: GPU) -> str:
     """A build was stopped; what the formula for shared memory says instead."""
-    d = int(padded_head(options.d))
-    shared = int(
-        kernel_shared_bytes(
-            options.Br, options.Bc, d, DTYPE_BYTES[options.dtype], options.stages, options.target
-        )
-    )
+    shared = shared_formula(options)
     verdict = "would not launch" if shared > gpu.smem_block else "may launch"
     return (
         f"The compiler did not finish the {options.Br} x {options.Bc} tile in {limit:g} s and was stopped. By the "

@@ -30,7 +30,7 @@ from .compile_options import Options
 from .compile_pool import CompilePool
 from .compile_process import COMMAND, crash_sentence, late_sentence
 from .compile_report import Report, triton_version
-from .compile_verdict import Suggestion, gpu_for, launches, search, sentence
+from .compile_verdict import Suggestion, gpu_for, launches, search, sentence, suggestions
 
 #: Seconds: a slider may still move; a build may take; after a request advice may still be looked for, or a build with
 #: a stand-in may take; a process without work is kept; a build that was too slow is not tried again.
@@ -116,35 +116,39 @@ class CompileService:
             if found is None:
                 await turn.sleep(self.pause if pause is None else pause)
                 found, origin = await self._obtain_or_stand_in(options, turn, started + self.patience)
-            if not isinstance(found, Report):
-                text = found if isinstance(found, str) else found(gpu)
-                return Answer(options, gpu, None, "", None, (), text, time.monotonic() - started)
-            changes = (
-                None
-                if launches(found, gpu)
-                else await self._suggest(found, gpu, turn, started + self.patience)
-            )
+            changes = None
+            if isinstance(found, Report) and not launches(found, gpu):
+                changes = await self._suggest(found, gpu, turn, started + self.patience)
             turn.check()
-            return Answer(
-                options,
-                gpu,
-                found,
-                origin,
-                launches(found, gpu),
-                changes or (),
-                sentence(found, gpu, changes) + _padded(options, found),
-                time.monotonic() - started,
-            )
+            return _answer(options, gpu, found, origin, changes, time.monotonic() - started)
         except _TakenOver:
             return None
         finally:
             if self._latest.get(reader) is turn:
                 del self._latest[reader]
 
-    def known(self, options: Options) -> Report | None:
-        """The report if the table or the disk cache has it; never compiles."""
-        found, _ = self._known(options)
-        return found if isinstance(found, Report) else None
+    def answer_now(self, options: Options, gpu: GPU | None = None) -> tuple[Answer | None, bool]:
+        """What is known at once, if anything, and whether that is all that `report` would say.
+
+        A tile that would not launch is answered without delay too; its advice is complete if every build that the
+        search for advice asks about is known, and left out otherwise.
+        """
+        gpu = gpu or gpu_for(options.target)
+        found, origin = self._known(options)
+        if found is None:
+            return None, False
+        if not isinstance(found, Report) or launches(found, gpu):
+            return _answer(options, gpu, found, origin, None, 0.0), True
+        unknown = []
+
+        def ask(changed: Options) -> Report | None:
+            other, _ = self._known(changed)
+            if other is None:
+                unknown.append(changed)
+            return other if isinstance(other, Report) else None
+
+        changes = suggestions(found, gpu, ask)
+        return _answer(options, gpu, found, origin, None if unknown else changes, 0.0), not unknown
 
     def close(self) -> None:
         """Ends the processes. Requests that still wait get a sentence."""
@@ -176,7 +180,7 @@ class CompileService:
 
     async def _obtain_or_stand_in(self, options: Options, turn: _Turn, until: float) -> tuple[Found, str]:
         """The build, or after `until` the table's report for the head size that d is padded to."""
-        other = self.table(options.with_(d=int(padded_head(options.d))))
+        other = self.table(options.with_(d=padded_head(options.d)))
         if not isinstance(other, Report):
             return await self._obtain(options, turn)
         if self._cannot_compile():
@@ -245,6 +249,22 @@ def _add(memory: dict, key, value):
     return value
 
 
+def _answer(
+    options: Options,
+    gpu: GPU,
+    found: Found,
+    origin: str,
+    changes: tuple[Suggestion, ...] | None,
+    seconds: float,
+) -> Answer:
+    """An answer from what was found. changes: None where no advice is needed or none is known."""
+    if not isinstance(found, Report):
+        text = found if isinstance(found, str) else found(gpu)
+        return Answer(options, gpu, None, "", None, (), text, seconds)
+    said = sentence(found, gpu, changes) + _padded(options, found)
+    return Answer(options, gpu, found, origin, launches(found, gpu), changes or (), said, seconds)
+
+
 def _padded(options: Options, report: Report) -> str:
     """What to say, after a verdict, of a report that stands in for another head size."""
     if report.options.d == options.d:
@@ -301,6 +321,11 @@ def shared_service() -> CompileService:
     service = CompileService()
     atexit.register(service.close)
     return service
+
+
+def answer_now(options: Options, gpu: GPU | None = None) -> tuple[Answer | None, bool]:
+    """`CompileService.answer_now` of the server's one service."""
+    return shared_service().answer_now(options, gpu)
 
 
 async def report(

@@ -6,10 +6,10 @@ Residency follows NVIDIA's occupancy rules (`workshop.residency.blocks_by`).
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workshop.hardware import GPU, GPUS
-from workshop.kernel_memory import kernel_shared_bytes, padded_head
+from workshop.kernel_memory import kernel_shared_bytes, padded_head, tensor_columns
 from workshop.residency import TENSOR_COLUMNS, WARP, blocks_by
 from workshop.units import DTYPE_BYTES, exact_bytes
 
@@ -121,16 +121,27 @@ def search(report: Report, gpu: GPU) -> Generator[Options, Report | None, tuple[
     return tuple(found)
 
 
+def shared_formula(o: Options) -> int:
+    """Shared memory that the kernel of these options should need, B, d padded to a power of two."""
+    d = padded_head(o.d)
+    return int(kernel_shared_bytes(o.Br, o.Bc, d, DTYPE_BYTES[o.dtype], o.stages, o.target))
+
+
+def expected(report: Report, changed: Options) -> Report:
+    """What a changed build should ask for on the chip; its other figures are those of `report`.
+
+    Shared memory goes by the formula, scaled by what the compiler asked for in `report`, so that an
+    underestimate there is one here.
+    """
+    o, d = changed, padded_head(changed.d)
+    shared = -(-report.shared_bytes * shared_formula(changed) // shared_formula(report.options))
+    columns = int(tensor_columns(o.Br, o.Bc, d, DTYPE_BYTES[o.dtype], o.target))
+    return replace(report, options=changed, shared_bytes=shared, tensor_columns=columns)
+
+
 def _hopeless(report: Report, changed: Options, gpu: GPU) -> bool:
-    """Whether a changed build needs far more shared memory than there is, going by the formula, scaled by what
-    the compiler asked for in `report`."""
-
-    def formula(o: Options) -> int:
-        d = int(padded_head(o.d))
-        return int(kernel_shared_bytes(o.Br, o.Bc, d, DTYPE_BYTES[o.dtype], o.stages, o.target))
-
-    expected = report.shared_bytes * formula(changed) / formula(report.options)
-    return expected > DOUBT * gpu.smem_block
+    """Whether a changed build is expected to need far more shared memory than there is."""
+    return expected(report, changed).shared_bytes > DOUBT * gpu.smem_block
 
 
 def suggestions(report: Report, gpu: GPU, ask: Callable[[Options], Report | None]) -> tuple[Suggestion, ...]:
@@ -169,16 +180,20 @@ def sentence(report: Report, gpu: GPU, found: tuple[Suggestion, ...] | None = No
     return text + spill_sentence(report)
 
 
+def would_not_launch(needs: str, owner: str, has: str) -> str:
+    """A refusal in words, before its advice. needs, has: amounts with their unit; owner: of the limit."""
+    return f"needs {needs}, {owner} has {has}: it would not launch"
+
+
 def _refused(report: Report, gpu: GPU, whose: str) -> str:
     if report.shared_bytes > gpu.smem_block:
         needs, has = exact_bytes(report.shared_bytes), exact_bytes(gpu.smem_block)
-        return f"needs {needs}, {whose} block has {has}: it would not launch"
+        return would_not_launch(needs, f"{whose} block", has)
     if report.tensor_columns > TENSOR_COLUMNS:
-        return (
-            f"needs {report.tensor_columns:,} columns of tensor memory, {whose} multiprocessor has "
-            f"{TENSOR_COLUMNS}: it would not launch"
-        )
-    return f"needs {report.options.warps * WARP:,} threads, a block has at most {MOST_THREADS:,}: it would not launch"
+        columns = f"{report.tensor_columns:,} columns of tensor memory"
+        return would_not_launch(columns, f"{whose} multiprocessor", f"{TENSOR_COLUMNS}")
+    threads = f"{report.options.warps * WARP:,} threads"
+    return would_not_launch(threads, "a block", f"at most {MOST_THREADS:,}")
 
 
 def _advice(found: tuple[Suggestion, ...] | None) -> str:

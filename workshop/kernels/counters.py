@@ -17,8 +17,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from workshop.hardware import SECTOR
+
 LAUNCHES = 2
-SECTOR_BYTES = 32
 
 #: ncu's counters, by the name a recording keeps them under in its JSON.
 NCU = {
@@ -150,17 +151,16 @@ def _counted(header: Sequence[str], units: Sequence[str], rows: Iterable[Sequenc
 def figures(kernels: Iterable[Counted]) -> dict[str, float]:
     """A recording's metrics for one repetition of a case: the sums over its kernels, in bytes.
 
-    `l2` is what the L1s ask of the L2, read and written. `l1-load` is what arrives in L1 and shared memory
-    from the
-    L2: the same for plain loads, asynchronous copies and the bulk (TMA) copies that the load counters do not
-        see.
+    `l2` is what the L1s ask of the L2, read and written. `l1-load` is what arrives in L1 and shared memory from
+    the L2: the same for plain loads, asynchronous copies and the bulk (TMA) copies that the load counters do not
+    see.
     """
     sums = {"dram-read": 0.0, "dram-write": 0.0, "l2": 0.0, "l1-load": 0.0}
     for kernel in kernels:
         c = kernel.counters
         sums["dram-read"] += c["dram_read"]
         sums["dram-write"] += c["dram_write"]
-        sums["l2"] += SECTOR_BYTES * (c["l2_read_sectors"] + c["l2_write_sectors"])
+        sums["l2"] += SECTOR * (c["l2_read_sectors"] + c["l2_write_sectors"])
         sums["l1-load"] += c["l1_fill"]
     return sums
 

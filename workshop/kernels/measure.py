@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from workshop.recordings.schema import CASE_COLUMNS, MACHINE_METRICS, UNITS, Row, append_rows, read_rows
@@ -105,6 +105,36 @@ def available_memory() -> int:
     raise RuntimeError("expected MemAvailable in /proc/meminfo, got none")
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A case that has run once and can be timed. case: as it ran. path: of the fast kernel, or "". kernel: shared
+    memory, registers and spills of its largest kernel, by metric; empty where none was watched. first: what the
+    first run returned."""
+
+    call: Callable[[], object]
+    case: Case
+    path: str
+    kernel: dict[str, float]
+    first: object
+
+
+def prepare(bench, case: Case, run: Callable = lambda call: call()) -> Prepared:
+    """Makes the call of a case and runs it once under watch, so that nothing is compiled while it is timed.
+
+    run: how it is run the first time, for a caller that measures something else of that run.
+    """
+    call = make_call(case, *tensors(case, bench.device))
+    with bench.watch() as seen:
+        first = run(call)
+    bench.settle()
+    ran, path = as_run(case)
+    kernel = {}
+    if seen:
+        main = max(seen, key=lambda launch: launch.shared_bytes)
+        kernel = {"shared": main.shared_bytes, "registers": main.registers, "spills": main.spill_bytes}
+    return Prepared(call, ran, path, kernel, first)
+
+
 class Session:
     """One recording being made: the file, its JSON, the device, the time left."""
 
@@ -189,21 +219,15 @@ class Session:
             self.heartbeat.unlink(missing_ok=True)
 
     def _time(self, case: Case) -> str:
-        call = make_call(case, *tensors(case, self.bench.device))
-        with self.bench.watch() as seen:
-            call()
-        self.bench.settle()
-        case, path = as_run(case)
-        spread = self.bench.spread(call)
+        ready = prepare(self.bench, case)
+        case, spread = ready.case, self.bench.spread(ready.call)
         figures = {"time": spread}
-        if seen and case.direction == "forward":
-            main = max(seen, key=lambda launch: launch.shared_bytes)
-            facts = {"shared": main.shared_bytes, "registers": main.registers, "spills": main.spill_bytes}
-            figures |= {metric: exactly(value) for metric, value in facts.items()}
+        if case.direction == "forward":
+            figures |= {metric: exactly(value) for metric, value in ready.kernel.items()}
         self.write(case, figures)
-        if path:
+        if ready.path:
             self.sidecar.set(
-                paths=[*self.sidecar.data.get("paths", []), {"case": case.record(), "path": path}]
+                paths=[*self.sidecar.data.get("paths", []), {"case": case.record(), "path": ready.path}]
             )
         return f"{seconds(spread.p50)}, {rate_flops(case.flops() / spread.p50)}"
 
@@ -215,7 +239,9 @@ class Session:
 
     def explain(self, what: str, case: Case, error: Exception) -> str:
         """Turn an exception into a note; a lost context goes on as `ContextLost`."""
-        kind, sentence, details = explain_failure(case, error, self.bench.origin.gpu)
+        kind, sentence, details = explain_failure(
+            case, error, self.bench.origin.gpu, self.bench.properties.get("capability", "")
+        )
         self.sidecar.note(kind, what, case, sentence, **details)
         if isinstance(error, ContextLost):
             raise error
@@ -225,13 +251,15 @@ class Session:
         return f"{kind}: {sentence}"
 
 
-def explain_failure(case: Case, error: Exception, gpu: str) -> tuple[str, str, dict]:
+def explain_failure(case: Case, error: Exception, gpu: str, capability: str = "") -> tuple[str, str, dict]:
     """An exception as (kind of note, sentence, details): a tile that would not launch is "refused", with
-    `resource`, `required` and `limit` in the details; anything else is "failed"."""
+    `resource`, `required` and `limit` in the details; anything else is "failed".
+
+    gpu, capability: name and compute capability of the device ("" for a CPU)."""
     if type(error).__name__ == "OutOfResources":
         # Triton's own exception, told by its name so that this module needs no triton.
         details = {"resource": error.name, "required": error.required, "limit": error.limit}
-        return "refused", refusal(case, **details, gpu=gpu), details
+        return "refused", refusal(case, **details, gpu=gpu, capability=capability), details
     if type(error).__name__ == "OutOfMemoryError":
         return "failed", "the GPU ran out of memory; other programs may hold some of it", {}
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .counters import LAUNCHES, NCU, SECTOR_BYTES
+from workshop.hardware import SECTOR
+
+from .counters import LAUNCHES, NCU
 from .machine import COPY_BYTES, MATMUL_SIDE
 from .timing import FLUSH_CACHES, LEAST, MOST
 
@@ -28,7 +30,7 @@ METHOD = {
     ),
     "l2": (
         "Bytes that multiprocessors read from and write to the L2, as dram-read: "
-        f"{SECTOR_BYTES} x ({NCU['l2_read_sectors']} + {NCU['l2_write_sectors']}). Reads of one line by "
+        f"{SECTOR} x ({NCU['l2_read_sectors']} + {NCU['l2_write_sectors']}). Reads of one line by "
         "neighbouring multiprocessors can reach the L2 as one, so this can be below l1-load; spilled "
         "registers are in it."
     ),

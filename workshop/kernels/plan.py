@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
-ELEMENT_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
+from workshop.units import DTYPE_BYTES
 
 #: Matrix products a pass does, as a multiple of the forward pass's two: the backward pass recomputes S and
 #: forms dV, dP, dQ and dK, five in place of two.
@@ -59,22 +59,20 @@ class Case:
     def tensor_bytes(self) -> int:
         """Bytes of Q, K, V and O, and of their four gradients where there is a backward pass."""
         rows = 2 * self.batch * (self.heads + self.kv_heads) * self.N
-        return rows * self.d * ELEMENT_BYTES[self.dtype] * (1 if self.direction == "forward" else 2)
+        return rows * self.d * DTYPE_BYTES[self.dtype] * (1 if self.direction == "forward" else 2)
 
     def scratch_bytes(self) -> int:
-        """Most bytes held beside the tensors: the N x N matrices of standard attention, nothing of that size
-        else.
+        """Most bytes held beside the tensors: the N x N matrices of standard attention, else nothing that large.
 
-        Forward, S is scaled while S still lives, then P is made while S still lives: two at once. Backward, P
-            is kept
-        and dP, dS and their scaled copy join it: four at once. A causal mask adds one matrix of one byte an
-            element.
+        Forward, S is scaled while S still lives, then P is made while S still lives: two at once. Backward, P is
+        kept and dP, dS and their scaled copy join it: four at once. A causal mask adds one matrix of one byte an
+        element.
         """
         if self.provider != "standard":
             return 0
         matrix = self.batch * self.heads * self.N**2
         copies = 2 if self.direction == "forward" else 4
-        return matrix * ELEMENT_BYTES[self.dtype] * copies + (self.N**2 if self.causal else 0)
+        return matrix * DTYPE_BYTES[self.dtype] * copies + (self.N**2 if self.causal else 0)
 
     def label(self) -> str:
         """A short name for progress lines."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from workshop.recordings import Recording
 
-from .plan import ELEMENT_BYTES, Case
+from .compile_options import DTYPES
+from .plan import Case
 
 GPU_PROVIDERS = ("teaching", "fast", "sdpa-cudnn", "sdpa-flash", "standard")
 CPU_PROVIDERS = ("sdpa-flash", "standard")
@@ -39,9 +40,9 @@ class Request:
     check: bool = True
 
     def __post_init__(self):
-        if self.dtype not in ELEMENT_BYTES:
+        if self.dtype not in DTYPES:
             raise ValueError(
-                f"dtype: expected {', '.join(ELEMENT_BYTES)} for a real run (the kernels here have no "
+                f"dtype: expected {', '.join(DTYPES)} for a real run (the kernels here have no "
                 f"{self.dtype}), "
                 f"got {self.dtype!r}"
             )

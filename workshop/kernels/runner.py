@@ -302,24 +302,3 @@ def shared_runner(device: str | None = None) -> Runner | None:
     if device is None:
         device = os.environ.get("WORKSHOP_DEVICE") or ("cuda:0" if find_gpu() else None)
     return None if device is None else _runner(device)
-
-
-def cpu_demo(request: Request | None = None, on_update: Callable[[Update], None] | None = None) -> Update:
-    """A small real run on the CPU, and wait for it: standard attention beside torch's fused CPU kernel.
-
-    Returns the final update; its `result` has `time` and `error-max` rows of both, labelled CPU, and
-    `provenance["peak_bytes"]`, the most memory each held beside its inputs.
-    """
-    over = threading.Event()
-    last: list[Update] = []
-
-    def heard(update: Update) -> None:
-        if on_update is not None:
-            on_update(update)
-        if update.final:
-            last.append(update)
-            over.set()
-
-    _runner("cpu").submit(request or Request(N=1024, d=64, H=4, dtype="fp32"), heard)
-    over.wait()
-    return last[0]

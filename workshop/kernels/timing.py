@@ -1,10 +1,9 @@
 """Timing: medians with a spread, the cache cold, the compiler's time left out.
 
 On a GPU each repetition writes a buffer larger than the L2 cache before the clock starts, so that inputs come
-from memory; the clock is a pair of device events around the call. Python takes longer to launch a short
-kernel than the
-kernel takes to run, so the flush is repeated until it outlasts the launch: by the time the device reaches the
-first event, the whole call waits in its queue, and the events bracket device work only.
+from memory; the clock is a pair of device events around the call. Python takes longer to launch a short kernel
+than the kernel takes to run, so the flush is repeated until it outlasts the launch: by the time the device
+reaches the first event, the whole call waits in its queue, and the events bracket device work only.
 """
 
 from __future__ import annotations

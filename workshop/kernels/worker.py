@@ -75,41 +75,34 @@ class Bench:
         """The case as it ran, figures by metric, each [p20, p50, p80], and `peak_bytes` held beside the
         inputs."""
         from . import accuracy
-        from .providers import as_run, make_call, tensors
+        from .measure import prepare
         from .timing import cpu_spread, gpu_spread
 
-        call = make_call(case, *tensors(case, self.bench.device))
-        with self.bench.watch() as seen:
-            peak = self._peak(call)
-        self.bench.settle()
-        ran, path = as_run(case)
+        ready = prepare(self.bench, case, self._peak)
         between("timing", 0, 1)
 
         def tick(done, total):
             between("timing", done, total)
 
         spread = (
-            cpu_spread(call, BUDGET, tick)
+            cpu_spread(ready.call, BUDGET, tick)
             if self.cpu
-            else gpu_spread(call, self.bench.flush, BUDGET, between=tick)
+            else gpu_spread(ready.call, self.bench.flush, BUDGET, between=tick)
         )
         figures = {"time": [spread.p20, spread.p50, spread.p80]}
-        if seen:
-            main = max(seen, key=lambda launch: launch.shared_bytes)
-            facts = {"shared": main.shared_bytes, "registers": main.registers, "spills": main.spill_bytes}
-            figures |= {metric: [float(value)] * 3 for metric, value in facts.items()}
-        del call
+        figures |= {metric: [float(value)] * 3 for metric, value in ready.kernel.items()}
+        found = {
+            "case": ready.case.record(),
+            "path": ready.path,
+            "peak_bytes": ready.first,
+            "count": spread.count,
+        }
+        del ready  # its tensors make room for those that the error is taken of
         if check:
             between("comparing with float64", 0, 1)
             error = accuracy.largest_error(case, self.bench.device, seed=1)
             figures["error-max"] = [error] * 3
-        return {
-            "case": ran.record(),
-            "path": path,
-            "figures": figures,
-            "peak_bytes": peak,
-            "count": spread.count,
-        }
+        return found | {"figures": figures}
 
     def _peak(self, call) -> int | None:
         """Run the call once and tell the most bytes it held beside what was there before, its result
@@ -184,7 +177,8 @@ def _case(channel, bench, job, number, total, case, check) -> None:
     except Cancelled:
         raise
     except Exception as error:
-        kind, sentence, details = explain_failure(case, error, bench.device.get("name", "this device"))
+        named, capability = bench.device.get("name", "this device"), bench.device.get("capability", "")
+        kind, sentence, details = explain_failure(case, error, named, capability)
         channel.send(job, "note", case=case.record(), kind=kind, sentence=sentence, **details)
         if isinstance(error, ContextLost):
             sys.exit(70)

@@ -1,7 +1,7 @@
 """Measured data with provenance: a reader for the recordings shipped beside this file.
 
     >>> recording = load("h200")
-    >>> x, p20, p50, p80 = recording.series("N", metric="time", provider="fast", d=128, causal=False, ...)
+    >>> recording.one(metric="l1-load", provider="teaching", N=4096, d=128, Br=64, Bc=64, ...).p50
 
 A recording is two files: `NAME.csv` (figures; see `schema.py`) and `NAME.json` (how they were made: the
 machine, versions, method, what was refused, skipped or failed and why, and the counters kernel by kernel).
@@ -16,7 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +32,6 @@ __all__ = [
     "Note",
     "Recording",
     "Row",
-    "Series",
     "available",
     "load",
     "problems",
@@ -40,16 +39,6 @@ __all__ = [
 ]
 
 FOLDER = Path(__file__).parent
-
-
-class Series(NamedTuple):
-    """A curve: `x` ascending, and the 20th, 50th and 80th percentile at each x (float64 arrays of one
-    length)."""
-
-    x: np.ndarray
-    p20: np.ndarray
-    p50: np.ndarray
-    p80: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -125,24 +114,6 @@ class Recording:
         if any(isinstance(value, str) for value in values):
             return np.array(values, dtype=str)
         return np.array([np.nan if value is None else value for value in values], dtype=float)
-
-    def series(self, x: str = "N", **conditions) -> Series:
-        """A curve against column `x`.
-
-        Raises:
-            ValueError: two rows share an x, so the conditions leave more than one curve; the message names
-                the columns that differ.
-        """
-        rows = sorted(self.where(**conditions).rows, key=lambda row: getattr(row, x))
-        xs = [getattr(row, x) for row in rows]
-        if len(set(xs)) != len(xs):
-            shared = ("p20", "p50", "p80", "time", x)
-            mixed = [c for c in COLUMNS if c not in shared and len({getattr(r, c) for r in rows}) > 1]
-            raise ValueError(
-                f"expected one row for each {x}, got more: also fix one of {', '.join(mixed) or 'none'}"
-            )
-        table = np.array([[row.p20, row.p50, row.p80] for row in rows], dtype=float).reshape(-1, 3)
-        return Series(np.array(xs, dtype=float), *table.T)
 
     @property
     def notes(self) -> tuple[Note, ...]:

@@ -10,21 +10,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workshop.kernels.counters import blocks_per_sm
 from workshop.problem import Problem, Tile
 from workshop.traffic import ledger
 from workshop.waves import wave_passes
 
-from . import CASE_COLUMNS, Recording, Row
+from . import Recording, Row
 
-#: Shares of the reported L2. An H200's L2 is two halves, each a cache for the multiprocessors next to it, so
-#: data that
-#: all of them read is held twice: `waves` begins where K and V of a head pass one half. `compulsory` ends
+#: Shares of the reported L2. An H200's L2 is two halves, each a cache for the multiprocessors next to it, so data
+#: that all of them read is held twice: `waves` begins where K and V of a head pass one half. `compulsory` ends
 #: before, because Q, O and other blocks' progress want room too.
 COMPULSORY_UP_TO, WAVES_FROM = 0.30, 0.50
 #: Blocks on a multiprocessor up to which the blocks of a wave keep step. With four or five they can drift
-#: apart until
-#: each reads K and V by itself: one head, d=64, 64x64 tiles, 1.0, 1.4 and 2.6 times `waves` as N goes from
-#: 131,072 to 524,288; d=128, 16x64 tiles, 11.8 times.
+#: apart until each reads K and V by itself, the more the longer the head: then DRAM gives several times `waves`.
 IN_STEP = 3
 #: Bars of the claims: relative difference of counter and model.
 BARS = {"L1": 0.01, "DRAM": 0.10}
@@ -65,7 +63,7 @@ def counters_of(recording: Recording, row: Row) -> dict[str, float]:
     Raises:
         ValueError: the recording has none for this case.
     """
-    case = {name: getattr(row, name) for name in CASE_COLUMNS}
+    case = row.case()
     kernels = [k["counters"] for k in recording.kernels if k["case"] == case and k["launch"] == 0]
     if not kernels:
         raise ValueError(f"expected counters of {case} in {recording.name}, got none")
@@ -75,9 +73,7 @@ def counters_of(recording: Recording, row: Row) -> dict[str, float]:
 def resident_blocks(recording: Recording, row: Row) -> int:
     """Blocks of the case's kernel that the whole GPU holds at once, as the profiler derives it from
     registers, shared memory and warps."""
-    counters = counters_of(recording, row)
-    per_sm = min(counters[f"blocks_by_{what}"] for what in ("registers", "shared", "warps"))
-    return recording.device["sms"] * int(per_sm)
+    return recording.device["sms"] * blocks_per_sm(counters_of(recording, row))
 
 
 def boundaries(recording: Recording, row: Row) -> tuple[Boundary, ...]:
@@ -89,7 +85,7 @@ def boundaries(recording: Recording, row: Row) -> tuple[Boundary, ...]:
         ValueError: the recording did not count this case.
     """
     counters_of(recording, row)
-    problem = Problem(N=row.N, d=row.d, H=row.heads, B=row.batch, dtype=row.dtype, causal=row.causal)
+    problem = row.problem()
     tile = Tile(Br=row.Br, Bc=row.Bc)
     size = problem.heads * problem.element_bytes
     tiled = ledger("tiled", problem, tile).reads * size
@@ -149,6 +145,5 @@ def _dram(recording: Recording, row: Row, problem: Problem, tile: Tile) -> Bound
 
 
 def _boundary(recording, row, level, metric, model, modelled, claimed, sentence) -> Boundary:
-    case = {name: getattr(row, name) for name in CASE_COLUMNS}
-    figure = recording.one(**case, metric=metric)
+    figure = recording.one(**row.case(), metric=metric)
     return Boundary(level, figure.p50, figure.p20, figure.p80, model, modelled, claimed, sentence)

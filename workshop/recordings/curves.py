@@ -13,11 +13,11 @@ import numpy as np
 
 from workshop import roofline, training_traffic
 from workshop.hardware import GPU
-from workshop.kernels.plan import PASS_FACTOR, Case
+from workshop.kernels.plan import Case
 from workshop.problem import Problem, Tile
-from workshop.traffic import ledger
 
-from . import CASE_COLUMNS, Recording, Row
+from . import Recording, Row
+from .modelled import moved
 
 #: How the model's words for a pass map to a recording's.
 _BOTH = "forward+backward"
@@ -25,7 +25,7 @@ _BOTH = "forward+backward"
 
 def case_of(row: Row) -> Case:
     """The case of a row."""
-    return Case(**{name: getattr(row, name) for name in CASE_COLUMNS})
+    return Case(**row.case())
 
 
 def rate(row: Row) -> float:
@@ -130,14 +130,6 @@ def ceilings(recording: Recording) -> Ceilings:
     return Ceilings(recording.get(metric="matmul-rate"), recording.get(metric="copy-bandwidth"))
 
 
-def _moved(model: str, problem: Problem, direction: str) -> float:
-    if direction == _BOTH:
-        one = training_traffic.both(model, problem, Tile())
-    else:
-        one = ledger(model, problem, Tile(), **({"mask_pass": problem.causal} if model == "standard" else {}))
-    return float(one.bytes(problem.dtype) * problem.heads)
-
-
 def _flops(problem: Problem, direction: str) -> float:
     case = Case(
         "standard", direction, heads=problem.heads, N=problem.N, d=problem.d, causal=problem.causal,
@@ -153,7 +145,7 @@ def roof(found: Ceilings, model: str, problem: Problem, direction: str, Ns) -> n
     out = []
     for N in Ns:
         there = Problem(int(N), problem.d, problem.H, problem.B, problem.dtype, problem.causal)
-        out.append(found.attainable(_flops(there, direction), _moved(model, there, direction)))
+        out.append(found.attainable(_flops(there, direction), moved(model, there, direction)))
     return np.array(out)
 
 
@@ -174,8 +166,3 @@ def modelled(problem: Problem, tile: Tile, gpu: GPU, direction: str, Ns) -> tupl
         for N in Ns
     ]
     return np.array(seconds), np.array(work) / np.array(seconds)
-
-
-def pass_factor(direction: str) -> float:
-    """Matrix products of a direction as a multiple of the forward pass's two."""
-    return PASS_FACTOR[direction]

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from workshop.masks import ceil_div
-from workshop.problem import Problem, Tile
-from workshop.traffic import ledger
+from workshop.problem import Problem
 from workshop.waves import wave_passes
 
-from . import CASE_COLUMNS, Recording, Row
+from . import Recording, Row
 from .boundaries import BARS, IN_STEP, Boundary, boundaries, counted_cases, resident_blocks
+from .modelled import modelled_bytes
 
 
 def agrees(boundary: Boundary) -> bool | None:
@@ -41,8 +41,7 @@ class Counted:
     @property
     def problem(self) -> Problem:
         """The shape, all heads."""
-        row = self.row
-        return Problem(N=row.N, d=row.d, H=row.heads, B=row.batch, dtype=row.dtype, causal=row.causal)
+        return self.row.problem()
 
     @property
     def head_bytes(self) -> int:
@@ -120,17 +119,12 @@ class Evidence:
         both = [counted.get(metric=metric, **same) for metric in ("dram-read", "dram-write")]
         if None in both:
             return None
-        problem = Problem(
-            N=like.N, d=like.d, H=like.heads, B=like.batch, dtype=like.dtype, causal=like.causal
-        )
-        model = ledger("standard", problem, Tile(), mask_pass=problem.causal)
-        return both[0], sum(row.p50 for row in both), float(model.bytes(problem.dtype) * problem.heads)
+        return both[0], sum(row.p50 for row in both), modelled_bytes(both[0])
 
     def dram(self, row: Row) -> float | None:
         """Bytes counted through DRAM, read and written, of the case of any row; None where not counted."""
-        case = {name: getattr(row, name) for name in CASE_COLUMNS}
         counted = self.where(metric=("dram-read", "dram-write"))
-        found = [counted.get(**case, metric=metric) for metric in ("dram-read", "dram-write")]
+        found = [counted.get(**row.case(), metric=metric) for metric in ("dram-read", "dram-write")]
         return None if None in found else sum(one.p50 for one in found)
 
 

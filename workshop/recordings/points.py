@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workshop.problem import Problem, Tile
-from workshop.traffic import ledger
-
 from . import Row
 from .curves import case_of, curves, rate
 from .evidence import Evidence
+from .modelled import modelled_bytes
 
 
 @dataclass(frozen=True)
@@ -27,16 +25,17 @@ class Point:
         return case_of(self.row).flops() / self.moved
 
 
-def points(found: Evidence, *, N: int, d: int, causal: bool) -> dict[str, Point]:
-    """provider -> its forward run at the recorded head size and length nearest to d and N; bf16.
+def points(found: Evidence, *, N: int, d: int, causal: bool, dtype: str = "bf16") -> dict[str, Point]:
+    """provider -> its forward run at the recorded head size and length nearest to d and N.
 
-    Empty where no times are recorded for the mask.
+    In the number format asked for where it was timed, else in bf16. Empty where no times are recorded for the mask.
     """
-    timed = found.recording.where(metric="time", direction="forward", dtype="bf16", causal=causal)
-    sizes = sorted({row.d for row in timed.rows}, key=lambda size: (abs(size - d), size))
+    timed = found.recording.where(metric="time", direction="forward", causal=causal)
+    used = dtype if dtype in timed.values("dtype") else "bf16"
+    sizes = sorted(timed.where(dtype=used).values("d"), key=lambda size: (abs(size - d), size))
     if not sizes:
         return {}
-    drawn = curves(found.recording, d=sizes[0], causal=causal)
+    drawn = curves(found.recording, d=sizes[0], causal=causal, dtype=used)
     lengths = {int(n) for curve in drawn.values() for n in curve.N}
     at = min(lengths, key=lambda n: (max(n / N, N / n), n))
     out = {}
@@ -45,14 +44,5 @@ def points(found: Evidence, *, N: int, d: int, causal: bool) -> dict[str, Point]
         if row is None:
             continue
         counted = found.dram(row)
-        out[provider] = Point(row, rate(row), counted or _modelled(row), counted is not None)
+        out[provider] = Point(row, rate(row), counted or modelled_bytes(row), counted is not None)
     return out
-
-
-def _modelled(row: Row) -> float:
-    problem = Problem(N=row.N, d=row.d, H=row.heads, B=row.batch, dtype=row.dtype, causal=row.causal)
-    if row.provider == "standard":
-        one = ledger("standard", problem, Tile(), mask_pass=problem.causal)
-    else:
-        one = ledger("compulsory", problem, Tile())
-    return float(one.bytes(problem.dtype) * problem.heads)

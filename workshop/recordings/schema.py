@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from workshop.problem import Problem
+
 PROVIDERS = ("standard", "teaching", "fast", "sdpa-flash", "sdpa-cudnn", "sdpa-efficient")
 DIRECTIONS = ("forward", "backward", "forward+backward")
 DTYPES = ("bf16", "fp16", "fp32")
@@ -71,6 +73,14 @@ class Row:
     triton: str
     commit: str
     time: str
+
+    def case(self) -> dict:
+        """What was run: the cells of `CASE_COLUMNS`."""
+        return {name: getattr(self, name) for name in CASE_COLUMNS}
+
+    def problem(self) -> Problem:
+        """The shape, all heads. Raises ValueError for a row of the machine itself, which has none."""
+        return Problem(N=self.N, d=self.d, H=self.heads, B=self.batch, dtype=self.dtype, causal=self.causal)
 
     def cells(self) -> list[str]:
         """The row as CSV cells, in the order of `COLUMNS`."""

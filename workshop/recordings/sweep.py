@@ -48,6 +48,12 @@ class Sweep:
         timed = [cell for cell in self.cells.values() if cell.best is not None]
         return max(timed, key=lambda cell: cell.rate, default=None)
 
+    @property
+    def largest_clean(self) -> Cell | None:
+        """What a rule of thumb takes: the cell of most scores that spills no register, the tallest of equals."""
+        clean = [cell for cell in self.cells.values() if cell.best is not None and not cell.spills]
+        return max(clean, key=lambda cell: (cell.Br * cell.Bc, cell.Br), default=None)
+
 
 def swept_heads(recording: Recording, least: int = 9) -> tuple[int, ...]:
     """Head sizes with a sweep of at least so many tiles at two stages."""
