@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -96,6 +97,28 @@ def chromium() -> Browser:
         yield browser
 
 
+FOLLOW = """(query) => {
+  const link = document.body.appendChild(document.createElement("a"))
+  link.href = query
+  link.click()
+  link.remove()
+}"""
+
+
+def query(page: Page) -> dict[str, str]:
+    """Return the query of the address bar."""
+    return _query_of(page.url)
+
+
+def _query_of(url: str) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(url).query))
+
+
+def wait_query(page: Page, **expected: str) -> None:
+    """Wait until the address bar carries ``expected``."""
+    page.wait_for_url(lambda url: expected.items() <= _query_of(url).items(), timeout=20_000)
+
+
 class Watched:
     """A page whose console and requests are listened to."""
 
@@ -122,6 +145,21 @@ class Watched:
         self.page.wait_for_selector("[data-readout]", timeout=30_000)
         expect(self.page.locator(".growing")).to_have_count(0)
         return self.page
+
+    def follow(self, query: str) -> Page:
+        """Follow a link of the page to other settings, without loading it anew, and wait until it has arrived."""
+        self.page.evaluate(FOLLOW, query)
+        expected = dict(parse_qsl(query.removeprefix("?")))
+        # a value that is the default may be left out of the address
+        self.page.wait_for_url(lambda url: expected.items() <= (expected | _query_of(url)).items())
+        self.page.wait_for_function("() => Bokeh.documents.every((d) => d.is_idle)")
+        self.page.wait_for_timeout(300)
+        return self.page
+
+    def silent(self) -> None:
+        """The console has said nothing, and no request has left the server."""
+        assert not self.outside, f"requests left the server: {self.outside}"
+        assert not self.said, f"the console is not quiet: {self.said}"
 
     def value(self, name: str) -> str:
         """Return the raw value of the readout ``name``."""
@@ -150,8 +188,7 @@ def watched(server, chromium):
     found = Watched(context.new_page(), server)
     yield found
     context.close()
-    assert not found.outside, f"requests left the server: {found.outside}"
-    assert not found.said, f"the console is not quiet: {found.said}"
+    found.silent()
 
 
 def pytest_collection_modifyitems(items) -> None:

@@ -9,7 +9,8 @@ from playwright.sync_api import expect
 
 from plates.registry import PLATES
 from plates.settings import CUSTOM_GPU, SHARED
-from tests.browser.test_page import bytes_of, query, wait_query
+from tests.browser.conftest import query, wait_query
+from tests.browser.test_page import bytes_of
 
 SCRIPT = "<img src=x onerror=alert(1)>"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from workshop import recordings
@@ -78,14 +77,6 @@ def test_a_run_can_be_cancelled(watched):
     cancel.click()
     expect(page.locator(".state-cancelled")).to_be_visible(timeout=60_000)
     expect(run).to_be_enabled()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_phone_has_no_sideways_scroll(watched, theme):
-    watched.page.set_viewport_size({"width": 390, "height": 844})
-    page = watched.open(f"?plate=machine&theme={theme}")
-    page.wait_for_timeout(500)
-    assert page.locator(".main-content").evaluate("m => m.scrollWidth <= m.clientWidth + 1")
 
 
 def test_the_compilers_section_answers(watched):

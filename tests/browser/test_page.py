@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
 
 from plates.registry import PLATES
+from tests.browser.conftest import query, wait_query
 from workshop import traffic
 from workshop.problem import Problem, Tile
 
 SLUGS = [plate.slug for plate in PLATES]
-
-# The focused element through all shadow roots: its tag, its name, and whether anything about it or beside it shows
-# the focus (an outline, a ring of shadow, or Material UI's own mark).
-FOCUS = """() => {
-  let e = document.activeElement
-  while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement
-  if (!e || e === document.body) return null
-  const ring = (n) => {
-    const s = getComputedStyle(n)
-    return (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0) || s.boxShadow !== "none"
-  }
-  let shown = false
-  for (let n = e, k = 0; n && k < 4 && !shown; n = n.parentElement, k++)
-    shown = ring(n) || n.matches(".Mui-focusVisible, .Mui-focused")
-  const name = e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.[0]?.textContent || ""
-  return [e.tagName, name.slice(0, 60), shown]
-}"""
 
 
 def bytes_of(model: str, **changes) -> int:
@@ -38,43 +21,6 @@ def bytes_of(model: str, **changes) -> int:
     problem = Problem(**names)
     tile = Tile(**{k: v for k, v in changes.items() if k not in names})
     return traffic.ledger(model, problem, tile).total * problem.element_bytes
-
-
-def query(page) -> dict[str, str]:
-    """Return the query of the address bar."""
-    return {k: v[-1] for k, v in parse_qs(urlsplit(page.url).query).items()}
-
-
-def wait_query(page, **expected: str) -> None:
-    """Wait until the address bar carries ``expected``."""
-    for key, value in expected.items():
-        page.wait_for_url(re.compile(rf"[?&]{key}={re.escape(value)}(&|$)"), timeout=20_000)
-
-
-@pytest.mark.parametrize("slug", SLUGS)
-def test_every_plate_opens_says_what_it_is_and_stays_at_home(watched, slug):
-    page = watched.open(f"?plate={slug}")
-    expect(page.locator("h1").first).to_be_visible()
-    expect(page.locator("nav a[aria-current=page]")).to_have_attribute("href", f"?plate={slug}")
-    for readout in page.locator("[data-readout]").all():
-        text, raw = readout.inner_text(), readout.get_attribute("data-value")
-        assert text.strip() and raw, f"{slug}: an empty readout {readout.get_attribute('data-readout')}"
-        assert not re.search(r"nan|inf\b|None", f"{text} {raw}", re.I), f"{slug}: {text} {raw}"
-    wait_query(page, plate=slug, N="8192", gpu="h100-sxm")
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("slug", SLUGS)
-def test_no_plate_scrolls_sideways(watched, slug, theme):
-    watched.page.set_viewport_size({"width": 390, "height": 900})
-    page = watched.open(f"?plate={slug}&theme={theme}")
-    for width in (390, 768, 1400):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(500)
-        box = page.locator(".main-content").evaluate(
-            "m => [document.documentElement.scrollWidth - innerWidth, m.scrollWidth - m.clientWidth]"
-        )
-        assert max(box) <= 0, f"{slug} at {width} px is {max(box)} px too wide"
 
 
 def test_the_defaults_show_the_headline(watched):
@@ -200,37 +146,13 @@ def test_the_theme_changes_colours_and_nothing_else(watched):
     assert float(watched.value("traffic-standard")) == bytes_of("standard", N=4096, d=64)
 
 
-def test_a_link_reproduces_the_view(watched, server):
+def test_a_link_reproduces_the_view(watched):
     page = watched.open(
         "?plate=traffic&N=1000&d=80&Br=48&Bc=96&sram=100&H=7&B=3&dtype=fp32&causal=1&gpu=l4&models=waves"
     )
-    first = {
-        r.get_attribute("data-readout"): r.get_attribute("data-value")
-        for r in page.locator("[data-readout]").all()
-    }
-    page.wait_for_timeout(500)
-    page.goto(page.url)
-    page.wait_for_selector("[data-readout]")
-    again = {
-        r.get_attribute("data-readout"): r.get_attribute("data-value")
-        for r in page.locator("[data-readout]").all()
-    }
+    first = watched.values()
+    wait_query(page, models="waves")
+    watched.open("?" + urlsplit(page.url).query)
+    again = watched.values()
     assert again == first
     assert query(page)["models"] == "waves"
-
-
-@pytest.mark.parametrize("slug", SLUGS)
-def test_everything_is_reached_by_tab_with_a_visible_focus(watched, slug):
-    page = watched.open(f"?plate={slug}")
-    page.wait_for_timeout(500)
-    seen, bare = [], []
-    for _ in range(150):
-        page.keyboard.press("Tab")
-        found = page.evaluate(FOCUS)
-        if found is None:
-            break
-        seen.append(found[1] or found[0])
-        if not found[2]:
-            bare.append(found)
-    assert len(seen) >= len(SLUGS) + 4, f"only {seen}"
-    assert not bare, f"{slug}: focus cannot be seen on {bare}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -35,26 +36,36 @@ FAULTS = """(root, least) => {
 }"""
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+def at_every_width(page) -> Iterator[int]:
+    """Give the window each width in turn."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(250)
+        yield width
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_the_merge_of_a_cut_cache(watched, width, lang):
-    watched.page.set_viewport_size({"width": width, "height": 900})
+def test_the_merge_of_a_cut_cache(watched, lang):
+    watched.open(f"?plate=serving&lang={lang}")
     for pieces in (8, 1, 24, 96):
-        page = watched.open(f"?plate=serving&lang={lang}&splits={pieces}")
+        page = watched.follow(f"?splits={pieces}")
         sheet = page.locator(".split .sheet")
-        sheet.focus()
-        for key in ("Home", "ArrowRight", "End"):
-            page.keyboard.press(key)
-            assert not sheet.evaluate(FAULTS, 12)
-        for name in ("ground", "share"):
-            outside = sheet.evaluate(
-                """(root, name) => [...root.querySelectorAll("." + name)].filter((n) => {
-                  const [box, svg] = [n, n.ownerSVGElement].map((node) => node.getBoundingClientRect())
-                  return box.left < svg.left + 0.4 || box.right > svg.right - 0.4
-                }).length""",
-                name,
-            )
-            assert not outside, f"{name}: {outside} touch the edge and lose their stroke"
+        for width in at_every_width(page):
+            sheet.focus()
+            for key in ("Home", "ArrowRight", "End"):
+                page.keyboard.press(key)
+                assert not sheet.evaluate(FAULTS, 12), (pieces, width, key)
+            for name in ("ground", "share"):
+                outside = sheet.evaluate(
+                    """(root, name) => [...root.querySelectorAll("." + name)].filter((n) => {
+                      const [box, svg] = [n, n.ownerSVGElement].map((node) => node.getBoundingClientRect())
+                      return box.left < svg.left + 0.4 || box.right > svg.right - 0.4
+                    }).length""",
+                    name,
+                )
+                assert not outside, (
+                    f"{pieces}, {width} px, {name}: {outside} touch the edge and lose their stroke"
+                )
 
 
 # Of the numbers of a heat map: those wider than the pitch of the numbers beside them, or too small to read.
@@ -70,32 +81,33 @@ CELLS = """(root) => [...root.querySelectorAll("svg")].flatMap((map) => {
 })"""
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_numbers_of_the_backward_tile_stay_in_their_cells(watched, width):
-    watched.page.set_viewport_size({"width": width, "height": 900})
-    for shape, (Br, Bc) in SHAPES.items():
-        data = play(Br, Bc, False, "bf16", "en")
-        lowest = min(range(len(data["tiles"])), key=lambda n: np.min(data["tiles"][n]["dp"]))
-        step = max(n for n, step in enumerate(data["steps"]) if step["tile"] == lowest)
-        page = watched.open(f"?plate=memory&blocks={shape}&step={step}")
-        tiles = page.locator("section.walk .tiles")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_numbers_of_the_backward_tile_stay_in_their_cells(watched, shape):
+    Br, Bc = SHAPES[shape]
+    data = play(Br, Bc, False, "bf16", "en")
+    lowest = min(range(len(data["tiles"])), key=lambda n: np.min(data["tiles"][n]["dp"]))
+    step = max(n for n, step in enumerate(data["steps"]) if step["tile"] == lowest)
+    page = watched.open(f"?plate=memory&blocks={shape}&step={step}")
+    tiles = page.locator("section.walk .tiles")
+    for width in at_every_width(page):
         expect(tiles.locator("text.number").nth(2 * Br * Bc)).to_have_text(NUMBER)
-        assert not tiles.evaluate(CELLS)
-        assert not tiles.evaluate(FAULTS, 11.5)
+        assert not tiles.evaluate(CELLS), width
+        assert not tiles.evaluate(FAULTS, 11.5), width
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_numbers_of_the_softmax_tile_stay_in_their_cells(watched, width, pattern):
-    run = trace(make(pattern, 32, 8), 8, 8)
-    lowest = min(range(len(run.visits)), key=lambda n: np.min(run.visits[n].update.s))
-    step = max(n for n, step in enumerate(run.steps) if step.visit == lowest)
-    watched.page.set_viewport_size({"width": width, "height": 900})
-    page = watched.open(f"?plate=softmax&pattern={pattern}&step={step}")
-    tile = page.locator(".panel-tile")
-    # hundreds of thousands below zero find no room in a cell of a phone: the map is shaded alone
-    numbers = 0 if pattern == "extreme" and width < 500 else 2 * 8 * 8
-    expect(tile.locator("text.heading")).to_have_count(2)
-    expect(tile.locator("text.value")).to_have_count(numbers)
-    assert not tile.evaluate(CELLS)
-    assert not tile.evaluate(FAULTS, 11.5)
+def test_numbers_of_the_softmax_tile_stay_in_their_cells(watched):
+    watched.open("?plate=softmax")
+    for pattern in PATTERNS:
+        run = trace(make(pattern, 32, 8), 8, 8)
+        lowest = min(range(len(run.visits)), key=lambda n: np.min(run.visits[n].update.s))
+        step = max(n for n, step in enumerate(run.steps) if step.visit == lowest)
+        page = watched.follow(f"?pattern={pattern}&step={step}")
+        watched.wait_value("step", step)
+        tile = page.locator(".panel-tile")
+        for width in at_every_width(page):
+            # hundreds of thousands below zero find no room in a cell of a phone: the map is shaded alone
+            numbers = 0 if pattern == "extreme" and width < 500 else 2 * 8 * 8
+            expect(tile.locator("text.heading")).to_have_count(2)
+            expect(tile.locator("text.value")).to_have_count(numbers)
+            assert not tile.evaluate(CELLS), (pattern, width)
+            assert not tile.evaluate(FAULTS, 11.5), (pattern, width)

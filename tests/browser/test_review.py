@@ -153,11 +153,3 @@ def test_an_address_brings_a_term_into_view_and_the_search_finds_others(watched,
     page.get_by_label("Find a term").fill("logsumexp")
     expect(page.locator("dl > div:visible")).to_have_count(1)
     expect(page.get_by_text("1 found")).to_be_visible()
-
-
-def test_no_sideways_scroll_at_any_width(watched):
-    page = watched.open("?plate=review")
-    for width in (1400, 768, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(300)
-        assert not page.locator(".main-content").evaluate("m => m.scrollWidth > m.clientWidth"), width

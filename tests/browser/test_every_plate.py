@@ -1,0 +1,196 @@
+"""What holds on every plate in both languages: a plate is opened once, and all that only looks is looked at there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from plates import text
+from plates.registry import PLATES
+from tests.browser.conftest import Watched, wait_query
+from tests.browser.probes import CUT, FOCUS, INSIDE, LONELY, TEXTS, WIDER, figures, sound
+from tests.plates.english import stray
+
+SLUGS = [plate.slug for plate in PLATES]
+CJK = re.compile(r"[\u3400-\u9fff]")
+CHARTS = {
+    "wall": 2, "traffic": 1, "roofline": 1, "tiles": 2, "memory": 4, "sparsity": 2, "serving": 2, "machine": 7,
+}  # fmt: skip
+PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1400, "height": 1000}
+
+
+@dataclass
+class Opened:
+    """A plate in a language, and the page that shows it."""
+
+    slug: str
+    lang: str
+    watched: Watched
+
+    @property
+    def page(self) -> Page:
+        return self.watched.page
+
+    def resize(self, width: int, height: int = 900) -> None:
+        """Give the window another size and let the page find its place in it."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.wait_for_timeout(500)
+
+
+@pytest.fixture(
+    scope="module", params=[(slug, lang) for slug in SLUGS for lang in ("en", "zh")], ids="-".join
+)
+def kept(request, server, chromium) -> Iterator[Opened]:
+    """A plate opened on a desktop, all parts of it there; the tests that follow share it."""
+    slug, lang = request.param
+    context = chromium.new_context(viewport=DESKTOP, locale="en-GB")
+    page = context.new_page()
+    page.add_init_script(
+        "document.addEventListener('DOMContentLoaded', () => window.first = document.documentElement.lang)"
+    )
+    found = Opened(slug, lang, Watched(page, server))
+    # in Chinese with a value that is none, so that the note about it is there to be read
+    found.watched.open(f"?plate={slug}&lang={lang}{'&N=abc' if lang == 'zh' else ''}")
+    page.wait_for_function("() => Bokeh.documents.length && Bokeh.documents.every((d) => d.is_idle)")
+    page.wait_for_timeout(700)
+    yield found
+    context.close()
+
+
+@pytest.fixture
+def opened(kept) -> Iterator[Opened]:
+    """The plate on a desktop; its console stays silent, and it asks nobody else."""
+    if kept.page.viewport_size != DESKTOP:
+        kept.resize(**DESKTOP)
+    yield kept
+    kept.watched.silent()
+
+
+def test_it_says_what_it_is_and_has_no_empty_readout(opened):
+    page, slug = opened.page, opened.slug
+    expect(page.locator("h1").first).to_be_visible()
+    expect(page.locator("nav a[aria-current=page]")).to_have_attribute(
+        "href", re.compile(rf"^\?plate={slug}(&|$)")
+    )
+    for readout in page.locator("[data-readout]").all():
+        text_, raw = readout.inner_text(), readout.get_attribute("data-value")
+        assert text_.strip() and raw, f"{slug}: an empty readout {readout.get_attribute('data-readout')}"
+        assert not re.search(r"nan|inf\b|None", f"{text_} {raw}", re.I), f"{slug}: {text_} {raw}"
+    wait_query(page, plate=slug, N="8192", gpu="h100-sxm")
+
+
+def test_it_is_in_its_language_before_anything_is_drawn(opened):
+    page = opened.page
+    code = {"en": "en", "zh": "zh-Hans"}[opened.lang]
+    assert page.evaluate("[window.first, document.documentElement.lang]") == [code, code]
+    title = page.locator("h1").first
+    (expect(title).to_have_text if opened.lang == "zh" else expect(title).not_to_have_text)(CJK)
+    plate = next(plate for plate in PLATES if plate.slug == opened.slug)
+    said = text.sections(opened.slug, opened.lang).get("scope", plate.scope)
+    expect(page.locator(".scope").first).to_have_text(said)
+
+
+def test_english_is_seen_and_heard_on_english_pages_only(opened):
+    expect(opened.page.locator(".pager")).to_have_count(1)
+    opened.page.wait_for_timeout(1000)  # parts that are drawn or asked for after the first readout
+    texts = opened.page.evaluate(TEXTS)
+    found = {one: stray(one) for one in texts if stray(one)}
+    if opened.lang == "zh":
+        assert sum(bool(CJK.search(one)) for one in texts) > 60
+        assert any("N=abc 不是数" in one for one in texts)
+        assert not found, found
+    else:
+        assert len(found) > 20, "the search finds English where it is"
+
+
+def test_everything_is_reached_by_tab_with_a_visible_focus(opened):
+    page = opened.page
+    seen, bare = [], []
+    for _ in range(150):
+        page.keyboard.press("Tab")
+        found = page.evaluate(FOCUS)
+        if found is None:
+            break
+        seen.append(found[1] or found[0])
+        if not found[2]:
+            bare.append(found)
+    assert len(seen) >= len(SLUGS) + 4, f"only {seen}"
+    assert not bare, f"{opened.slug}: focus cannot be seen on {bare}"
+
+
+def serious(page) -> list[str]:
+    """Return what axe-core, the accessibility checker of Deque, finds serious or worse."""
+    return [
+        f"{v['id']}: {v['help']}: {[n['html'][:160] for n in v['nodes'][:3]]}"
+        for v in Axe().run(page).response["violations"]
+        if v["impact"] in ("serious", "critical")
+    ]
+
+
+def too_wide(opened) -> list[str]:
+    """Return the widths at which the page scrolls sideways, and by how much."""
+    found = []
+    for width in (1400, 768, 390):
+        opened.resize(width)
+        px = opened.page.locator(".main-content").evaluate(
+            "m => Math.max(document.documentElement.scrollWidth - innerWidth, m.scrollWidth - m.clientWidth)"
+        )
+        if px > 0:
+            found.append(f"at {width} px by {px} px")
+    return found
+
+
+def test_axe_finds_nothing_serious(opened):
+    assert not serious(opened.page)
+
+
+def test_it_does_not_scroll_sideways(opened):
+    assert not too_wide(opened)
+
+
+def test_names_stay_inside_the_frame_and_ticks_apart_at_any_width(opened):
+    slug, count = opened.slug, CHARTS.get(opened.slug, 0)
+    for width in (1400, 390):
+        opened.resize(width, 1000)
+        sound(figures(opened.page, count), f"{slug} at {width} px")
+
+
+def test_no_readout_stands_alone_and_the_plate_on_show_is_in_sight_in_the_bar(opened):
+    page = opened.page
+    for width in (390, 768, 1000, 1280, 1400):
+        opened.resize(width, 720)
+        item = page.locator("nav a[aria-current=page]").element_handle()
+        page.wait_for_function(INSIDE, arg=item, timeout=20_000)
+        assert not page.evaluate(LONELY), f"at {width} px"
+
+
+def test_every_table_and_formula_fits_a_desktop_and_says_when_it_scrolls_on_a_phone(opened):
+    assert not opened.page.evaluate(WIDER)
+    opened.resize(**PHONE)
+    assert all(cue for *_, cue in opened.page.evaluate(WIDER))
+    assert not opened.page.evaluate(CUT)
+
+
+def test_all_models_at_once_keep_their_names_apart(opened):
+    lines = {
+        "traffic": "models=tiled,algorithm_1,compulsory,waves",
+        "roofline": "time_models=tiled,algorithm_1",
+    }.get(opened.slug)
+    if lines is None:
+        assert "models" not in opened.page.url, "another plate has a choice of models: name it here"
+        return
+    opened.watched.follow(f"?{lines}")
+    test_names_stay_inside_the_frame_and_ticks_apart_at_any_width(opened)
+
+
+def test_in_the_dark_it_is_as_easy_to_read_and_no_wider(opened):
+    opened.watched.follow("?theme=dark")
+    expect(opened.page.locator("html")).to_have_attribute("data-atlas", "dark")
+    opened.page.wait_for_timeout(600)  # Material UI's labels fade from colour to colour
+    assert not serious(opened.page)
+    assert not too_wide(opened)
