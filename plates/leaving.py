@@ -1,11 +1,15 @@
 """What the libraries keep of a page after its reader has left, let go: a server that runs for weeks must not grow.
 
-Two things of `panel` outlive a session. Its template follows the server's busy sign, and param keeps that watcher when
-the link is cut. The area of the notifications, a root of the document, stays in the table of the views.
+Three things of `panel` outlive a session. Its template follows the server's busy sign, and param keeps that watcher when
+the link is cut. The area of the notifications, a root of the document, stays in the table of the views. And the task
+that tidies the busy sign is started by whichever reader is the first to make the server busy, and runs ever after in
+that reader's context, which holds the document.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import logging
 
 import panel as pn
@@ -32,6 +36,15 @@ def unfollow_busy(page) -> None:
         follower = getattr(watcher.fn, "__self__", None)
         if getattr(follower, "self", None) is page:
             pn.state.param.unwatch(watcher)
+
+
+def tidy_for_nobody() -> None:
+    """Start the task that tidies the server's busy sign in nobody's context, before a reader's can start it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return  # no server: nothing is busy
+    contextvars.Context().run(pn.state._schedule_busy_cleanup)
 
 
 def forget_views_on_leaving() -> None:

@@ -14,7 +14,7 @@ import panel_material_ui as pmui
 from plates import links, text
 from plates.bar import Bar, History
 from plates.keys import Keys
-from plates.leaving import forget_views_on_leaving, unfollow_busy
+from plates.leaving import forget_views_on_leaving, tidy_for_nobody, unfollow_busy
 from plates.pause import Pause
 from plates.plate import Plate, html_pane
 from plates.settings import CUSTOM_GPU, RESETTABLE, SHARED, Settings
@@ -115,6 +115,7 @@ class Atlas:
         )
         unfollow_busy(self.page)
         forget_views_on_leaving()
+        tidy_for_nobody()
         self._show_notes(notes)
         self._show_plate()
         names = [*RESETTABLE, "plate", "theme", "tour"]
