@@ -1,9 +1,9 @@
 """What the libraries keep of a page after its reader has left, let go: a server that runs for weeks must not grow.
 
-Three things of `panel` outlive a session. Its template follows the server's busy sign, and param keeps that watcher when
-the link is cut. The area of the notifications, a root of the document, stays in the table of the views. And the task
-that tidies the busy sign is started by whichever reader is the first to make the server busy, and runs ever after in
-that reader's context, which holds the document.
+Three things of `panel` outlive a session. Its template follows the server's busy sign, and param keeps that watcher
+when the link is cut. The area of the notifications, a root of the document, stays in the table of the views. And the
+task that tidies the busy sign is started by whichever reader is the first to make the server busy, and runs ever after
+in that reader's context, which holds the document.
 """
 
 from __future__ import annotations

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import html
 from dataclasses import replace
+from functools import lru_cache
 
 from plates import provenance, text
 from plates.language import Labels
+from plates.settings import LANGUAGES
 from workshop import results, units
 from workshop.hardware import GPUS
 from workshop.kernels.identify import known_gpu
@@ -126,8 +128,10 @@ def recorded(words: Labels, lang: str) -> str:
     return f"<p>{said}</p>{text.table(columns, rows)}{provenance.line(used, ('time',), names)}"
 
 
-def tables(words: Labels, lang: str) -> str:
-    """Return all tables with their headings."""
+@lru_cache(maxsize=len(LANGUAGES))
+def tables(lang: str) -> str:
+    """Return all tables with their headings, in the words of the review. They do not depend on any setting."""
+    words = text.labels("review", lang)
     parts = (("training", training), ("memory", memory), ("speed", speed))
     cited = "".join(
         f"<h3>{words[f'head_{name}']} {text.kind('cited', lang=lang)}</h3>{make(words, lang)}"

@@ -111,7 +111,7 @@ class Review(Plate):
             "verdict": self._verdict(facts, found),
             "versions": self._generations(problem, tile, words),
             "rates": self._rates(problem, tile, words),
-            "published": tables(words, s.lang),
+            "published": tables(s.lang),
         }
         return facts
 

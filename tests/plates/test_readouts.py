@@ -20,7 +20,8 @@ QUERIES = (
 )
 FORMATS = (
     units.count, units.elements, units.exact_bytes, units.bytes_, units.binary, units.seconds, units.number,
-    units.with_exact_bytes, units.ratio, units.percent, units.flops, units.rate_flops, units.rate_bytes, units.intensity,
+    units.with_exact_bytes, units.ratio, units.percent, units.flops, units.rate_flops, units.rate_bytes,
+    units.intensity,
 )  # fmt: skip
 #: Other ways that a plate may write a number: fewer digits, the size of a signed one, a whole one as it is.
 LOOSER = (
