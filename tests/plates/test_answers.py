@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 
 import jinja2
 import jinja2.meta
@@ -18,6 +19,7 @@ LINK = re.compile(r"<li>(<a .*?</a>)<div>(.*?)</div></li>", re.S)
 ANSWER = re.compile(r"<details><summary>[^<]+</summary>(.*?)</details>", re.S)
 
 
+@lru_cache(maxsize=64)
 def shown(slug: str, query: str = "") -> list[tuple[str, str]]:
     """Return the link and the answer of each task of a plate as it opens."""
     page = open_plate(slug, query).plates[slug]._texts["try"].object

@@ -12,7 +12,7 @@ from plates import predict_cards, quiz_questions, text
 from plates.registry import PLATES
 from plates.schedule import picture
 from plates.terms import spellings, terms
-from tests.plates.walk import ends, open_plate, pairs
+from tests.plates.walk import ends, open_plate, pairs, put
 from workshop import predictions, quiz, recordings, results, schedule, units
 from workshop.generations import GENERATIONS, UNITS
 from workshop.hardware import GPUS
@@ -76,11 +76,8 @@ def test_questions_stay_well_formed_at_both_ends_of_every_control_in_pairs():
     s = atlas.settings
     seen = set()
     for change in pairs(atlas):
-        names = {name for (owner, name) in change if owner is s}
-        if len(names) < 2:
-            continue
-        for (owner, name), value in change.items():
-            setattr(owner, name, value)
+        put(change)
+        seen |= {name for owner, name in change if owner is s}
         check_questions(quiz_questions.shown(s.problem, s.tile, s.gpu_record, "en", named))
         for card in predict_cards.cards(
             s.problem,
@@ -91,9 +88,6 @@ def test_questions_stay_well_formed_at_both_ends_of_every_control_in_pairs():
             named,
         ):
             check_card(card)
-        for owner, name in change:
-            setattr(owner, name, owner.param[name].default)
-        seen |= names
     assert seen >= {"N", "d", "H", "B", "Br", "Bc", "sram", "dtype", "causal", "gpu"}
 
 

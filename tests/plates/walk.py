@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 
 import numpy as np
 import panel as pn
 import param
+from allpairspy import AllPairs
 from bokeh.models import ColumnDataSource
 
 from plates.registry import PLATES
@@ -65,11 +65,19 @@ def complaints(atlas: Atlas) -> list[str]:
 
 
 def pairs(atlas: Atlas):
-    """Yield settings for each pair of controls at each of their ends."""
+    """Yield settings of all controls of a plate. In all of them together, each end and the default of a control meets
+    each end and the default of every other (pairwise testing); two orders of the controls give two such tables."""
     plate = atlas.plates[atlas.settings.plate]
     controls = [(atlas.settings, n) for n in (*SHARED, *CUSTOM_GPU) if n in plate.uses or n in CUSTOM_GPU]
     if plate.local is not None:
         controls += [(plate.local, n) for n in plate.local_keys]
-    for (a, na), (b, nb) in itertools.combinations(controls, 2):
-        for va, vb in itertools.product(ends(a, na), ends(b, nb)):
-            yield {(a, na): va, (b, nb): vb}
+    for order in (controls, controls[::-1]):
+        levels = [[*ends(owner, name), owner.param[name].default] for owner, name in order]
+        for row in AllPairs([range(len(values)) for values in levels]):
+            yield {control: values[k] for control, values, k in zip(order, levels, row, strict=True)}
+
+
+def put(change: dict) -> None:
+    """Make the settings of ``change``, of each owner in one step."""
+    for owner in {owner for owner, _ in change}:
+        owner.param.update({name: value for (of, name), value in change.items() if of is owner})
