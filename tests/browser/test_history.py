@@ -146,7 +146,7 @@ def neighbours(page, slider, slug: str, name: str) -> tuple[int, int]:
 
 
 # each plate with number controls of its own, and one that has those of the sidebar
-@pytest.mark.parametrize("slug", ["traffic", "memory", "serving", "softmax", "sparsity"])
+@pytest.mark.parametrize("slug", ["traffic", "serving", "softmax", "sparsity"])
 def test_a_key_from_a_number_between_stops_goes_one_stop(watched, slug):
     page = watched.open(f"?plate={slug}&gpu=custom")
     page.wait_for_timeout(1500)
