@@ -21,6 +21,12 @@ CJK = re.compile(r"[\u3400-\u9fff]")
 CHARTS = {
     "wall": 2, "traffic": 1, "roofline": 1, "tiles": 2, "memory": 4, "sparsity": 1, "serving": 2, "machine": 7,
 }  # fmt: skip
+# English first: what is looked at in English only shares its page with what is looked at in both.
+_PAGES = [(slug, lang) for lang in ("en", "zh") for slug in SLUGS]
+in_both = pytest.mark.parametrize("kept", _PAGES, ids="-".join, indirect=True, scope="module")
+in_english = pytest.mark.parametrize(
+    "kept", _PAGES[: len(SLUGS)], ids="-".join, indirect=True, scope="module"
+)
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1400, "height": 1000}
 
 
@@ -71,6 +77,7 @@ def opened(kept) -> Iterator[Opened]:
     kept.watched.silent()
 
 
+@in_both
 def test_it_says_what_it_is_and_has_no_empty_readout(opened):
     page, slug = opened.page, opened.slug
     expect(page.locator("h1").first).to_be_visible()
@@ -84,6 +91,7 @@ def test_it_says_what_it_is_and_has_no_empty_readout(opened):
     wait_query(page, plate=slug, N="8192", gpu="h100-sxm")
 
 
+@in_both
 def test_it_is_in_its_language_before_anything_is_drawn(opened):
     page = opened.page
     code = {"en": "en", "zh": "zh-Hans"}[opened.lang]
@@ -95,6 +103,7 @@ def test_it_is_in_its_language_before_anything_is_drawn(opened):
     expect(page.locator(".scope").first).to_have_text(said)
 
 
+@in_both
 def test_english_is_seen_and_heard_on_english_pages_only(opened):
     expect(opened.page.locator(".pager")).to_have_count(1)
     opened.page.wait_for_timeout(1000)  # parts that are drawn or asked for after the first readout
@@ -108,6 +117,7 @@ def test_english_is_seen_and_heard_on_english_pages_only(opened):
         assert len(found) > 20, "the search finds English where it is"
 
 
+@in_english
 def test_everything_is_reached_by_tab_with_a_visible_focus(opened):
     page = opened.page
     seen, bare = [], []
@@ -145,14 +155,17 @@ def too_wide(opened) -> list[str]:
     return found
 
 
+@in_english
 def test_axe_finds_nothing_serious(opened):
     assert not serious(opened.page)
 
 
+@in_both
 def test_it_does_not_scroll_sideways(opened):
     assert not too_wide(opened)
 
 
+@in_both
 def test_names_stay_inside_the_frame_and_ticks_apart_at_any_width(opened):
     slug, count = opened.slug, CHARTS.get(opened.slug, 0)
     for width in (1400, 390):
@@ -160,6 +173,7 @@ def test_names_stay_inside_the_frame_and_ticks_apart_at_any_width(opened):
         sound(figures(opened.page, count), f"{slug} at {width} px")
 
 
+@in_english
 def test_no_readout_stands_alone_and_the_plate_on_show_is_in_sight_in_the_bar(opened):
     page = opened.page
     for width in (390, 768, 1000, 1280, 1400):
@@ -169,6 +183,7 @@ def test_no_readout_stands_alone_and_the_plate_on_show_is_in_sight_in_the_bar(op
         assert not page.evaluate(LONELY), f"at {width} px"
 
 
+@in_both
 def test_every_table_and_formula_fits_a_desktop_and_says_when_it_scrolls_on_a_phone(opened):
     assert not opened.page.evaluate(WIDER)
     opened.resize(**PHONE)
@@ -176,6 +191,7 @@ def test_every_table_and_formula_fits_a_desktop_and_says_when_it_scrolls_on_a_ph
     assert not opened.page.evaluate(CUT)
 
 
+@in_both
 def test_all_models_at_once_keep_their_names_apart(opened):
     lines = {
         "traffic": "models=tiled,algorithm_1,compulsory,waves",
@@ -188,6 +204,7 @@ def test_all_models_at_once_keep_their_names_apart(opened):
     test_names_stay_inside_the_frame_and_ticks_apart_at_any_width(opened)
 
 
+@in_english
 def test_in_the_dark_it_is_as_easy_to_read_and_no_wider(opened):
     opened.watched.follow("?theme=dark")
     expect(opened.page.locator("html")).to_have_attribute("data-atlas", "dark")

@@ -152,7 +152,7 @@ def test_a_key_from_a_number_between_stops_goes_one_stop(watched, slug):
     page.wait_for_timeout(1500)
     shown = [control[0] for control in page.evaluate(LOOK)["controls"]]
     own = next(plate for plate in PLATES if plate.slug == slug).local_keys
-    names = [name for name in shown if slug == "traffic" or name in own]
+    names = [name for name in shown if slug == "traffic" or name in own][:3]
     assert names, f"{slug} has no numbers of its own: {shown}"
     for name in names:
         control = page.locator(f".control-{name}").first

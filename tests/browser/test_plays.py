@@ -101,9 +101,7 @@ def test_the_strips_are_as_long_as_their_bytes(watched, query):
 STRIPS = {"standard": "running", "stream": "stream", "waves": "stream-waves"}
 
 
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_the_loop_plays_beside_the_trips_to_the_end_of_both(watched, motion):
-    watched.page.emulate_media(reduced_motion=motion)
+def test_the_loop_plays_beside_the_trips_to_the_end_of_both(watched):
     page = watched.open(
         "?plate=wall&N=64&Br=2"
     )  # the loop moves more than the trips, and goes on when they are done

@@ -84,21 +84,23 @@ def test_l1_follows_the_tile_and_dram_does_not(shown, Br, expected):
 
 
 def test_counted_bytes_are_the_recordings_rows(shown, full):
-    seen = set()
+    atlas, seen = shown(), set()
     for case in full.cases:
         row = case.row
         if (shape := (row.N, row.d, row.heads, row.Br, row.Bc, row.causal)) in seen:
             continue  # warps are no setting of the page: of several, it shows the first
         seen.add(shape)
-        query = f"&N={row.N}&d={row.d}&H={row.heads}&B={row.batch}&Br={row.Br}&Bc={row.Bc}&causal={int(row.causal)}"
-        atlas = shown(query)
+        setting = {
+            "N": row.N, "d": row.d, "H": row.heads, "B": row.batch, "Br": row.Br, "Bc": row.Bc, "causal": row.causal,
+        }  # fmt: skip
+        atlas.settings.param.update(**setting)
         found = values(atlas)
         same = {
             name: getattr(row, name) for name in ("N", "d", "heads", "Br", "Bc", "warps", "stages", "causal")
         }
         for name, metric in (("l1", "l1-load"), ("l2", "l2"), ("dram", "dram-read")):
             counted = full.recording.one(provider="teaching", metric=metric, **same).p50
-            assert found[f"bytes-{name}-counted"] == counted, (query, metric)
+            assert found[f"bytes-{name}-counted"] == counted, (setting, metric)
         problem = Problem(N=row.N, d=row.d, H=row.heads, dtype=row.dtype, causal=row.causal)
         tiled = traffic.ledger("tiled", problem, Tile(Br=row.Br, Bc=row.Bc)).reads
         assert found["bytes-l1-model"] == tiled * problem.heads * 2
