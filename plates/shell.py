@@ -353,8 +353,10 @@ class Atlas:
         """Where the plate stands; on the first one the tours start, unless one is on."""
         where = self._words["kicker"].format(at=_NUMERALS[at], of=_NUMERALS[len(self.plates) - 1])
         offered = [] if at or self.settings.tour else self.bar.tours
-        links = "".join(f'<a class="start" href="{escape(one["href"])}">{one["name"]}</a>' for one in offered)
-        return where + links
+        links = " ".join(
+            f'<a class="start" href="{escape(one["href"])}">{one["name"]}</a>' for one in offered
+        )
+        return f'<span class="together">{where}</span> {links}'
 
     def _pages(self, at: int) -> str:
         def link(i: int, word: str) -> str:

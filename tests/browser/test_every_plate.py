@@ -45,7 +45,7 @@ class Opened:
     def resize(self, width: int, height: int = 900) -> None:
         """Give the window another size and let the page find its place in it."""
         self.page.set_viewport_size({"width": width, "height": height})
-        self.page.wait_for_timeout(500)
+        self.page.wait_for_timeout(350)
 
 
 @pytest.fixture(
@@ -205,7 +205,7 @@ def test_all_models_at_once_keep_their_names_apart(opened):
 
 
 @in_english
-def test_in_the_dark_it_is_as_easy_to_read_and_no_wider(opened):
+def test_in_the_dark_it_is_as_easy_to_read(opened):
     opened.watched.follow("?theme=dark")
     expect(opened.page.locator("html")).to_have_attribute("data-atlas", "dark")
     for _ in range(10):  # Material UI's labels fade from colour to colour, once the server has said so
@@ -213,4 +213,3 @@ def test_in_the_dark_it_is_as_easy_to_read_and_no_wider(opened):
         if not (found := serious(opened.page)):
             break
     assert not found, found
-    assert not too_wide(opened)

@@ -66,7 +66,7 @@ def agree(watched, seconds: float = 15.0) -> int:
         watched.page.wait_for_timeout(50)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_slider_keys_and_back_in_quick_alternation_come_to_agree(watched, seed):
     chance = random.Random(seed)
     page = watched.open("?plate=traffic")
@@ -146,13 +146,13 @@ def neighbours(page, slider, slug: str, name: str) -> tuple[int, int]:
 
 
 # each plate with number controls of its own, and one that has those of the sidebar
-@pytest.mark.parametrize("slug", ["traffic", "serving", "softmax", "sparsity"])
+@pytest.mark.parametrize("slug", ["traffic", "serving"])
 def test_a_key_from_a_number_between_stops_goes_one_stop(watched, slug):
     page = watched.open(f"?plate={slug}&gpu=custom")
     page.wait_for_timeout(1500)
     shown = [control[0] for control in page.evaluate(LOOK)["controls"]]
     own = next(plate for plate in PLATES if plate.slug == slug).local_keys
-    names = [name for name in shown if slug == "traffic" or name in own][:3]
+    names = [name for name in shown if slug == "traffic" or name in own][:2]
     assert names, f"{slug} has no numbers of its own: {shown}"
     for name in names:
         control = page.locator(f".control-{name}").first
@@ -168,8 +168,7 @@ def test_a_key_from_a_number_between_stops_goes_one_stop(watched, slug):
             assert (now := rests(page, slug, name, but=typed)) == reached
 
 
-@pytest.mark.parametrize(("key", "reached"), [("ArrowRight", 1024), ("ArrowLeft", 768)])
-@pytest.mark.parametrize("pause", [3000, 0])
+@pytest.mark.parametrize(("key", "reached", "pause"), [("ArrowRight", 1024, 3000), ("ArrowLeft", 768, 0)])
 def test_a_key_from_a_number_of_the_link_goes_one_stop(watched, key, reached, pause):
     page = watched.open("?plate=traffic&N=777")
     slider = page.get_by_role("slider", name="N, tokens")
@@ -183,10 +182,12 @@ def test_a_key_from_a_number_of_the_link_goes_one_stop(watched, key, reached, pa
 def test_keys_there_and_back_over_a_typed_number_find_it_while_they_do_not_rest(watched):
     page = watched.open("?plate=traffic&N=777")
     slider = page.get_by_role("slider", name="N, tokens")
+    page.wait_for_function("() => Bokeh.documents.every((d) => d.is_idle)")
+    page.wait_for_timeout(2500)
     slider.focus()
-    page.wait_for_timeout(1500)
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowLeft"):
         page.keyboard.press(key)
+        page.wait_for_timeout(40)  # as fast as a finger
     assert agree(watched) == 768
 
 

@@ -8,7 +8,7 @@ from tests.browser import random_walk
 from tests.browser.server_log import tracebacks
 
 
-@pytest.mark.parametrize(("seed", "steps"), [(4, 45), (11, 25)])
+@pytest.mark.parametrize(("seed", "steps"), [(4, 30), (11, 20)])
 def test_no_sequence_of_clicks_breaks_the_page(watched, server_log, seed, steps):
     print(f"seed {seed}")
     walk = random_walk.Walk(watched, seed, server_log)

@@ -191,7 +191,7 @@ def test_meters_end_at_the_ledger(watched):
 
 
 def test_every_step_of_every_pattern_is_written_in_numbers(watched):
-    page = watched.open("?plate=softmax&sN=14&sBr=4&sBc=5&causal=1")
+    page = watched.open("?plate=softmax&sN=10&sBr=4&sBc=5&causal=1")
     for pattern in PATTERNS:
         watched.follow(f"?pattern={pattern}&step=0")
         watched.wait_value("step", 0)
