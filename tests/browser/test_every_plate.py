@@ -48,9 +48,7 @@ class Opened:
         self.page.wait_for_timeout(350)
 
 
-@pytest.fixture(
-    scope="module", params=[(slug, lang) for slug in SLUGS for lang in ("en", "zh")], ids="-".join
-)
+@pytest.fixture(scope="module")
 def kept(request, server, chromium) -> Iterator[Opened]:
     """A plate opened on a desktop, all parts of it there; the tests that follow share it."""
     slug, lang = request.param
