@@ -113,13 +113,19 @@ def _lay(slider: pmui.DiscreteSlider, rail: Rail, typed: Callable[[], int]) -> N
     """Lay a slider on a rail: the browser sees its places, Python the numbers.
 
     (A subclass would be a type of its own, which the browser does not know.)
+
+    The browser keeps the place that it named, between stops too, while a typed number is on the rail: a correction
+    would cross its next keys. `NumberControl._forget_typed` puts the thumb right when both sides rest.
     """
     read, write = slider._process_property_change, slider._process_param_change
+    named: int | None = None
 
     def from_browser(msg: dict) -> dict:
+        nonlocal named
         found = read({name: value for name, value in msg.items() if name != "value"})
         if "value" in msg:
-            found["value"] = rail.number(int(msg["value"]), typed(), slider.value)
+            named = int(msg["value"])
+            found["value"] = rail.number(named, typed(), slider.value)
         return found
 
     def to_browser(msg: dict) -> dict:
@@ -127,7 +133,11 @@ def _lay(slider: pmui.DiscreteSlider, rail: Rail, typed: Callable[[], int]) -> N
         if "options" in found:
             found["options"] = [units.count(number) for number in rail.numbers(typed())]
         if "value" in found:
-            found["value"] = rail.place(msg["value"])
+            kept = named is not None and typed() not in rail.stops
+            if not kept or rail.number(named, typed(), slider.value) != msg["value"]:
+                found["value"] = rail.place(msg["value"])
+            else:
+                found["value"] = named
         return found
 
     slider._process_property_change, slider._process_param_change = from_browser, to_browser

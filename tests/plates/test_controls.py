@@ -82,13 +82,26 @@ def test_a_key_from_a_typed_number_goes_one_stop_and_at_rest_the_thumb_stands_on
     model = control._slider.get_root().data
     place, labels = wire(control)
     assert labels[place] == f"{typed:,}"
-    model.value = max(place + key * STEP, 0)
-    control._slider._process_events({"value": model.value})
+    model.value = pressed = max(place + key * STEP, 0)
+    control._slider._process_events({"value": pressed})
     assert settings.N == reached
+    assert wire(control)[0] == pressed, "a correction would cross the next key"
     assert labels[model.value] == f"{reached:,}"
     control._agreement._say()
     place, labels = wire(control)
     assert place % STEP == 0 and labels[place] == f"{reached:,}" and f"{typed:,}" not in labels
+
+
+def test_a_number_set_by_python_puts_the_thumb_on_its_own_place_whatever_keys_said_before():
+    settings = Settings(N=777)
+    control = NumberControl(settings, "N", "N", "tokens")
+    model = control._slider.get_root().data
+    model.value = control._rail.place(777) + STEP
+    control._slider._process_events({"value": model.value})
+    for number in (512, 777, 1024):
+        settings.N = number
+        place, labels = wire(control)
+        assert place == control._rail.place(number) and labels[place] == f"{number:,}"
 
 
 def test_a_typed_number_is_a_stop_while_it_is_set():
