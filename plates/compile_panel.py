@@ -84,30 +84,46 @@ class CompilePanel:
     def show(self, problem: Problem, tile: Tile, gpu: GPU) -> None:
         """Ask for the reader's tile, unless that is what was asked last."""
         self._asked = (problem, tile, gpu)
-        stages = int(getattr(self._owner, self._stages))
-        warps = None if self.choice.warps == "auto" else int(self.choice.warps)
-        wanted = request(problem, tile, gpu, stages, warps)
-        if wanted == self._request:
-            return
-        self._request = wanted
-        self._stop()
-        if wanted.options is None:
-            self.answer = None
-            self._write(f'<div class="compiled"><p class="verdict">{self._sentences(wanted.notes)}</p></div>')
-            return
-        now, complete = compile_service.answer_now(wanted.options, wanted.gpu)
-        if now is not None:
-            self._shown(wanted, now)
-        if complete:
+        wanted = self._wanted()
+        if wanted == self._request or self._known(wanted):
             return
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # no server: nothing is compiled
-            if now is None:
+            if self.answer is None or self.answer.options != wanted.options:
                 self.answer = None
                 self._write("")
             return
         self._task = loop.create_task(self._obtain(wanted))
+
+    def show_known(self, problem: Problem, tile: Tile, gpu: GPU) -> None:
+        """Show what needs no compiler of the reader's tile; the rest is for `show`, when a dragged slider rests."""
+        self._asked = (problem, tile, gpu)
+        wanted = self._wanted()
+        if wanted != self._request:
+            self._known(wanted, parts=False)
+
+    def _wanted(self) -> Request:
+        stages = int(getattr(self._owner, self._stages))
+        return request(*self._asked, stages, None if self.choice.warps == "auto" else int(self.choice.warps))
+
+    def _known(self, wanted: Request, *, parts: bool = True) -> bool:
+        """Turn to ``wanted`` with what is known of it at once, unless that is only a part and not ``parts``.
+
+        Returns whether it is all.
+        """
+        now, complete = None, True
+        if wanted.options is not None:
+            now, complete = compile_service.answer_now(wanted.options, wanted.gpu)
+        if complete or parts:
+            self._request = wanted
+            self._stop()
+        if wanted.options is None:
+            self.answer = None
+            self._write(f'<div class="compiled"><p class="verdict">{self._sentences(wanted.notes)}</p></div>')
+        elif now is not None:
+            self._shown(wanted, now)
+        return complete
 
     async def _obtain(self, wanted: Request) -> None:
         """Wait for an answer without the document's lock, so that every other control answers meanwhile."""

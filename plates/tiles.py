@@ -342,9 +342,10 @@ class Tiles(Plate):
         self.settings.param.update(Br=Br, Bc=Bc)
 
     def patch(self, facts: dict) -> None:
-        problem, tile, *_ = facts["_"]
+        problem, tile, gpu, *_ = facts["_"]
         self._stages.visible = self.local.tile_view == "kernel"
         self._cliff.patch(problem, tile)
+        self._compile.show_known(problem, tile, gpu)
         facts["blocks"]["key"] = self._texts["key"].object  # the map's, which waits with it
         self._write(["verdict", "bar", "kernel", "ladder"])
 

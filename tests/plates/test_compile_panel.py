@@ -10,6 +10,8 @@ import pytest
 
 from plates import text
 from plates.compile_panel import CompilePanel
+from plates.settings import Settings
+from plates.tiles import Tiles
 from workshop.hardware import GPUS, custom
 from workshop.kernels import compile_service
 from workshop.kernels.compile_cache import Cache
@@ -279,6 +281,39 @@ def test_without_a_server_only_what_is_known_is_shown(table):
     assert values(made.html)["compile-launches"] == "yes"
     made.show(Problem(d=128), Tile(64, 128), H100)
     assert made.html == "" and made.answer is None
+
+
+def test_while_a_slider_is_dragged_only_what_is_known_whole_is_shown(table):
+    table[Options(Bc=64)] = report(Options(Bc=64))
+    table[Options(Bc=256)] = report(Options(Bc=256))  # would not launch, and advice takes a compiler
+
+    async def run():
+        compiler = Compiler()
+        made = CompilePanel(View(), "tile_stages", ask=compiler)
+        seen = []
+        for Bc in (64, 128, 256):
+            made.show_known(Problem(d=128), Tile(64, Bc), H100)
+            seen.append(made.html)
+        made.show(Problem(d=128), Tile(64, 256), H100)
+        await made._task
+        made.show_known(Problem(dtype="fp8"), Tile(64, 64), H100)
+        return compiler.asked, seen, made.html
+
+    asked, (known, *rest), end = asyncio.run(run())
+    assert values(known)["compile-launches"] == "yes" and rest == [known, known]
+    assert asked == [Options(Bc=256)] and "no fp8 version" in end
+
+
+def test_the_tiles_plate_sends_a_known_verdict_with_its_readouts(table, monkeypatch):
+    table[Options(Bc=64)] = report(Options(Bc=64))
+    table[Options(Bc=128)] = report(Options(Bc=128))
+    settings = Settings(Br=64, Bc=64, d=128, causal=False, gpu="h100-sxm")
+    plate = Tiles(settings)
+    plate.view()
+    monkeypatch.setattr(plate._prose, "ask", lambda: True)  # the slider does not rest
+    settings.Bc = 128
+    plate.update()
+    assert "64 × 128" in plate._compile.html
 
 
 def test_the_table_answers_before_anything_is_asked(table):
