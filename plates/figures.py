@@ -186,13 +186,13 @@ def ticks(axis, values: Iterable[float], texts: Callable[[float], str] | Iterabl
     shown = [texts(v) for v in values] if callable(texts) else list(texts)
     if len(shown) != len(values):
         raise ValueError(f"ticks: expected {len(values)} texts, got {len(shown)}")
-    args = {"values": values, "texts": shown}
+    # not in the arguments of the formatter: they name models, and Bokeh would collect all of the page anew at a change
+    axis.tags = shown
     if isinstance(axis.formatter, CustomJSTickFormatter):
         axis.ticker.ticks = values
-        axis.formatter.args = {**axis.formatter.args, **args}
         return
     fig = getattr(axis, "_plot", None)
-    args |= {"fig": fig, "axis": axis, "log": False, "room": 0}
+    args = {"fig": fig, "axis": axis, "log": False, "room": 0}
     if fig is not None:
         args |= {"log": fig._fit.args["x_log"], "room": fig.min_border_right}
     axis.ticker = FixedTicker(ticks=values, minor_ticks=[])

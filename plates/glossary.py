@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import param
-from panel.custom import JSComponent
 
+from plates.drawn import Drawn, Picture
 from plates.quiz_questions import inline
 from plates.terms import terms
 from plates.text import STATIC, static
@@ -30,10 +30,10 @@ def entries(lang: str, name: Callable[[str], str | None]) -> list[dict]:
     return sorted(out, key=lambda entry: entry["term"].casefold())
 
 
-class Glossary(JSComponent):
+class Glossary(Drawn):
     """All terms with a box to search them; ``term`` is scrolled to and marked."""
 
-    entries = param.List(doc="As made by ``entries``.")
+    entries = Picture("[]", doc="As made by ``entries``.")
     term = param.String(doc="Key of the term that the address names, or empty.")
     words = param.Dict(doc="Labels, by the names that the script uses.")
 

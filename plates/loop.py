@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import ClassVar
 
 import param
-from panel.custom import JSComponent
 
 from plates import text
+from plates.drawn import Drawn, Picture
 from plates.text import static
 from workshop import backward, units
 from workshop.units import DTYPE_BYTES
@@ -19,10 +19,10 @@ _RANK = {line: rank for rank, (line, _) in enumerate(backward.LINES)} | {"rowsum
 _DEPTH = {"rowsum": 0, "load-kv": 1, "store": 1}
 
 
-class Loop(JSComponent):
+class Loop(Drawn):
     """Plays the backward loop tile by tile. ``step`` is the step on show at rest; one past the end is the end."""
 
-    data = param.Dict(doc="What to draw, from `play`; replacing it loads a new play.")
+    data = Picture("null", doc="What to draw, from `play`; replacing it loads a new play.")
     step = param.Integer(0, doc="Step at rest.")
     words = param.Dict(doc="Labels, by key; `code` lists (line, product, depth).")
 

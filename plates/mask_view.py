@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import ClassVar
 
 import param
-from panel.custom import JSComponent
 
+from plates.drawn import Drawn, Picture
 from plates.text import STATIC, static
 from workshop import block_masks, mask_picture, masks
 
 
-class MaskView(JSComponent):
+class MaskView(Drawn):
     """Draws a corner of a mask; takes a painting with pointer and keyboard.
 
     ``picture`` holds the tokens of the corner (q0, q1, k0, k1), the tile (Br, Bc), live scores and kind of each
     tile, counts by kind, and the live part as rectangles. ``code`` is the painting, written by both sides.
     """
 
-    picture = param.Dict(default={}, doc="What to draw.")
+    picture = Picture("null", doc="What to draw.")
     code = param.String(doc="The painting as 43 characters.")
     opening = param.String(doc="The painting to go back to.")
     words = param.Dict(doc="Labels.")

@@ -8,6 +8,7 @@ import param
 
 from plates import controls, text
 from plates.agreement import Agreement
+from plates.drawn import sent
 from plates.language import Labels
 from plates.loop import Loop, listing, opening, play
 from plates.memory_figures import Multiples
@@ -282,8 +283,9 @@ class Memory(Plate):
         loop = self._play()
         step = self._step(loop)
         self._patching = True
-        if self._loop.data is not loop:
-            self._loop.param.update(data=loop, step=step)
+        drawn = sent(loop)
+        if self._loop.data != drawn:
+            self._loop.param.update(data=drawn, step=step)
         elif self._loop.step != step:
             self._agreement.told()
             self._loop.step = step

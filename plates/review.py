@@ -8,6 +8,7 @@ import panel as pn
 import param
 
 from plates import controls, glossary, ladder, predict_cards, quiz_questions, text
+from plates.drawn import sent
 from plates.plate import Plate
 from plates.published import tables
 from plates.quiz import Predict, Quiz
@@ -199,7 +200,7 @@ class Review(Plate):
         self._quiz = Quiz(words=words, **wide)
         self._lanes = ScheduleView(**wide)
         self._glossary = glossary.Glossary(
-            entries=glossary.entries(self.settings.lang, self._name),
+            entries=sent(glossary.entries(self.settings.lang, self._name)),
             term=self.local.term,
             words={**words, "see": words["term_see"]},
             **wide,
@@ -238,8 +239,7 @@ class Review(Plate):
 
     def patch(self, facts: dict) -> None:
         shown, _ = facts["_"]
-        if self._lanes.picture != shown:
-            self._lanes.picture = shown
+        self._lanes.picture = sent(shown)
         self._write(["verdict", "versions"])  # they hold readouts, which move with the lanes
         if self._glossary.term != self.local.term:
             self._glossary.term = self.local.term
@@ -252,7 +252,4 @@ class Review(Plate):
         guessed = predict_cards.cards(
             problem, tile, gpu, s.lang, quiz_questions.facts(problem, tile, gpu), self._name
         )
-        if self._quiz.questions != asked:
-            self._quiz.questions = asked
-        if self._cards.cards != guessed:
-            self._cards.cards = guessed
+        self._quiz.questions, self._cards.cards = sent(asked), sent(guessed)

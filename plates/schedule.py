@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-import param
-from panel.custom import JSComponent
-
+from plates.drawn import Drawn, Picture
 from plates.text import STATIC, static
 from workshop import schedule, units
 from workshop.generations import Generation, Units
@@ -17,10 +15,10 @@ _PERIODS = 3.0  # of the even loop are shown, besides the start
 _PARTS = ("", "AB")
 
 
-class ScheduleView(JSComponent):
+class ScheduleView(Drawn):
     """Lanes over time; drawn in the browser from ``picture``."""
 
-    picture = param.Dict(doc="As made by ``picture``.")
+    picture = Picture("null", doc="As made by ``picture``.")
 
     _esm = STATIC / "schedule.js"
     _stylesheets: ClassVar[list[str]] = [static("schedule.css")]

@@ -8,6 +8,7 @@ import panel as pn
 import param
 
 from plates import controls, serving_tables, text
+from plates.drawn import sent
 from plates.plate import Plate
 from plates.serving_figures import Intensities, StepBytes
 from plates.split_view import CHECKED, SplitView, merge_error, play
@@ -231,4 +232,4 @@ class Serving(Plate):
         model, _, _, step, intensity, ridge, _, _, words = facts["_"]
         self._intensities.patch(intensity, ridge, words)
         self._bytes.patch(model, self.settings, step)
-        self._split.play = play(self.local.splits)
+        self._split.play = sent(play(self.local.splits))

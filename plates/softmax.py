@@ -10,6 +10,7 @@ import param
 
 from plates import controls, exactness, text
 from plates.agreement import Agreement
+from plates.drawn import sent
 from plates.plate import Plate
 from plates.stepper import Stepper
 from workshop import formulas, narration, online_softmax, score_patterns, traffic, units
@@ -61,10 +62,15 @@ def _phrases(lang: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=16)
-def _play(pattern, N, d, Br, Bc, causal, order, dtype, lang) -> tuple[Trace, dict]:
-    """The trace of a small attention and its record, with the sentences of ``lang``."""
-    run = trace(score_patterns.make(pattern, N, d), Br, Bc, causal=causal, order=order, dtype=dtype)
-    return run, record(run, _phrases(lang))
+def _run(pattern, N, d, Br, Bc, causal, order, dtype) -> Trace:
+    """The trace of a small attention."""
+    return trace(score_patterns.make(pattern, N, d), Br, Bc, causal=causal, order=order, dtype=dtype)
+
+
+@lru_cache(maxsize=16)
+def _play(lang, *arguments) -> str:
+    """The record of the trace of ``arguments`` with the sentences of ``lang``, as it is sent."""
+    return sent(record(_run(*arguments), _phrases(lang)))
 
 
 def _ledger(order: str, problem: Problem, tile: Tile) -> Ledger:
@@ -124,10 +130,10 @@ class Softmax(Plate):
 
     def _arguments(self) -> tuple:
         small, s = self.local, self.settings
-        return small.pattern, small.sN, small.sd, small.sBr, small.sBc, s.causal, small.order, s.dtype, s.lang
+        return small.pattern, small.sN, small.sd, small.sBr, small.sBc, s.causal, small.order, s.dtype
 
     def last_step(self) -> int:
-        return len(_play(*self._arguments())[0].steps) - 1
+        return len(_run(*self._arguments()).steps) - 1
 
     def _step(self, run: Trace) -> int:
         chosen = self.settings.step
@@ -145,7 +151,7 @@ class Softmax(Plate):
 
     def facts(self) -> dict:
         small, s, words = self.local, self.settings, _words(self.settings.lang)
-        run, _ = _play(*self._arguments())
+        run = _run(*self._arguments())
         number = self._step(run)
         visit = self._visit(run, number)
         row = run.focus_rows[visit.i]
@@ -281,7 +287,7 @@ class Softmax(Plate):
         arguments = self._arguments()
         changes = {}
         if arguments != self._loaded:
-            changes["trace"] = _play(*arguments)[1]
+            changes["trace"] = _play(self.settings.lang, *arguments)
             self._loaded = arguments
         if self._player.step != number:
             self._agreement.told()

@@ -8,6 +8,7 @@ import panel as pn
 import param
 
 from plates import controls, sparsity_tables, text
+from plates.drawn import sent
 from plates.mask_view import MaskView, drawing
 from plates.plate import Plate
 from plates.sparsity_figures import Waste, shares
@@ -248,7 +249,7 @@ class Sparsity(Plate):
             "counted": facts["counted"],
             "shares": shares(left, words),
         }
-        changes = {"picture": picture}
+        changes = {"picture": sent(picture)}
         if self._view_of_mask.code != self.local.paint:
             changes["code"] = self.local.paint
         self._view_of_mask.param.update(**changes)

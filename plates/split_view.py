@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 import param
-from panel.custom import JSComponent
 
+from plates.drawn import Drawn, Picture
 from plates.text import STATIC, static
 from workshop import reference, split_kv
 from workshop.online_softmax import finish
@@ -17,10 +17,10 @@ KEYS, WIDTH = 64, 16  # of the attention in the picture
 CHECKED = 8192  # keys at most of the one that is checked
 
 
-class SplitView(JSComponent):
+class SplitView(Drawn):
     """Scores, partial results, rescale factors and the merge, piece by piece."""
 
-    play = param.Dict(default={}, doc="Scores and pieces, see `play`.")
+    play = Picture("null", doc="Scores and pieces, see `play`.")
     words = param.Dict(doc="Labels.")
 
     _esm = STATIC / "serving.js"

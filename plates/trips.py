@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import param
-from panel.custom import JSComponent
 
+from plates.drawn import Drawn, Picture
 from plates.language import Labels
 from plates.text import static
 from workshop import hierarchy, round_trips, units
@@ -15,7 +15,7 @@ from workshop.hardware import GPU
 from workshop.problem import Problem
 
 
-class Trips(JSComponent):
+class Trips(Drawn):
     """Draws the trips of `workshop.round_trips` beside the loop of `workshop.stream`: whole at rest, played when asked.
 
     ``step`` is how many trips are done when the play rests, 0 to all (and one more while a loop that moves more than
@@ -23,8 +23,8 @@ class Trips(JSComponent):
     past the end is taken as the end.
     """
 
-    data = param.Dict(
-        doc='What to draw: `picture`, with that of `stream` under "stream"; replacing it draws anew.'
+    data = Picture(
+        "null", doc='What to draw: `picture`, with that of `stream` under "stream"; replacing it draws anew.'
     )
     step = param.Integer(0, doc="Steps done at rest.")
     words = param.Dict(doc="Labels, by key.")

@@ -6,6 +6,7 @@ import param
 
 from plates import controls, stream, text
 from plates.agreement import Agreement
+from plates.drawn import sent
 from plates.plate import Plate
 from plates.trips import Trips, picture, share, squares
 from plates.wall_figures import MARKS, Intensity, Sizes
@@ -223,17 +224,17 @@ class Wall(Plate):
     def _on_trip(self, event) -> None:
         if not self._patching:
             self._agreement.heard()
-            last = len(self._trips.data["stream"]["steps"]) - 1
-            self.settings.step = None if event.new >= last else max(0, event.new)
+            self.settings.step = None if event.new >= self._last else max(0, event.new)
 
     def patch(self, facts: dict) -> None:
         problem, gpu, found, _, fits, _ = facts["_"]
         data = facts["picture"]
-        last = len(data["stream"]["steps"]) - 1
+        drawn = sent(data)
+        self._last = last = len(data["stream"]["steps"]) - 1
         step = last if self.settings.step is None else min(self.settings.step, last)
         self._patching = True
-        if self._trips.data != data:
-            self._trips.param.update(data=data, step=step)
+        if self._trips.data != drawn:
+            self._trips.param.update(data=drawn, step=step)
         elif self._trips.step != step:
             self._agreement.told()
             self._trips.step = step

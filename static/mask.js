@@ -18,6 +18,7 @@ const say = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key]
 
 export function render({ model, el }) {
   const words = model.words
+  let picture = JSON.parse(model.picture)
   const figure = document.createElement("div")
   figure.className = "mask"
   figure.innerHTML = `<div class="sheet" tabindex="0"></div><div class="aside"><p class="counted"></p><ul class="key"></ul><p class="said"></p><div class="left"></div>
@@ -47,7 +48,7 @@ export function render({ model, el }) {
   }
 
   function draw() {
-    const p = model.picture
+    const p = picture
     if (!p || !p.live) return
     const ratio = Math.min(1, Math.max(0.3, (p.q1 - p.q0) / (p.k1 - p.k0)))
     box = { q0: p.q0, q1: p.q1, k0: p.k0, k1: p.k1, w: W, h: W * ratio }
@@ -112,7 +113,7 @@ export function render({ model, el }) {
   }
 
   function point() {
-    const p = model.picture
+    const p = picture
     const mark = sheet.querySelector(".tile")
     const held = sheet.querySelector(".cursor")
     if (!mark) return
@@ -158,7 +159,7 @@ export function render({ model, el }) {
   sheet.addEventListener("pointermove", (event) => {
     const where = at(event)
     tile = where && [
-      Math.floor((where[0] - box.q0) / model.picture.Br), Math.floor((where[1] - box.k0) / model.picture.Bc),
+      Math.floor((where[0] - box.q0) / picture.Br), Math.floor((where[1] - box.k0) / picture.Bc),
     ]
     if (where && brush !== null) {
       cursor = cellAt(where)
@@ -172,7 +173,7 @@ export function render({ model, el }) {
   })
   sheet.addEventListener("pointerdown", (event) => {
     const where = at(event)
-    if (!where || !model.picture.painted || event.button) return
+    if (!where || !picture.painted || event.button) return
     event.preventDefault()
     sheet.focus({ preventScroll: true })
     sheet.setPointerCapture(event.pointerId)
@@ -184,8 +185,8 @@ export function render({ model, el }) {
   for (const name of ["pointerup", "pointercancel"]) sheet.addEventListener(name, () => (brush = null))
   sheet.addEventListener("keydown", (event) => {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key]
-    const painted = model.picture.painted
-    const size = painted ? [GRID, GRID] : [model.picture.live.length, model.picture.live[0].length]
+    const painted = picture.painted
+    const size = painted ? [GRID, GRID] : [picture.live.length, picture.live[0].length]
     if (step) {
       const from = painted ? cursor : tile || [0, 0]
       const to = [0, 1].map((n) => Math.min(size[n] - 1, Math.max(0, from[n] + step[n])))
@@ -219,7 +220,10 @@ export function render({ model, el }) {
     figure.querySelector(".buttons").append(button)
   }
   draw()
-  model.on("picture", draw)
+  model.on("picture", () => {
+    picture = JSON.parse(model.picture)
+    draw()
+  })
   model.on("code", () => {
     cells = decode(model.code)
     point()

@@ -174,7 +174,7 @@ export function render({ model, el }) {
   }
 
   tie(model, player, map, () => {
-    data = model.data
+    data = JSON.parse(model.data)
     player.load(data.steps.length - 1, model.step)
     layout()
   }, layout)

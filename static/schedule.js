@@ -23,7 +23,7 @@ export function render({ model, el }) {
   }
 
   function draw() {
-    const { lanes, ticks, axis } = model.picture
+    const { lanes, ticks, axis } = JSON.parse(model.picture)
     const grid = make("div", "lanes")
     grid.setAttribute("aria-hidden", "true") // the caption says in words what is shown
     for (const lane of lanes) {

@@ -14,10 +14,11 @@ export function render({ model, el }) {
   const said = root.querySelector(".said")
   const pen = document.createElement("canvas").getContext("2d")
   let at = 0
+  let play = JSON.parse(model.play)
 
   // Drawn in the page's own pixels, so that text keeps its size however narrow the picture is.
   function draw() {
-    const p = model.play
+    const p = play
     const w = sheet.clientWidth
     if (!p || !p.scores || !w) return
     at = Math.min(at, p.pieces.length - 1)
@@ -111,15 +112,15 @@ export function render({ model, el }) {
     tell()
   }
   function tell() {
-    const piece = model.play.pieces[at]
+    const piece = play.pieces[at]
     const values = {
-      i: at + 1, of: model.play.pieces.length, from: piece.from, to: piece.to - 1, m: number(piece.m), l: number(piece.l),
+      i: at + 1, of: play.pieces.length, from: piece.from, to: piece.to - 1, m: number(piece.m), l: number(piece.l),
       alpha: number(piece.alpha), share: (piece.share * 100).toLocaleString("en-US", { maximumSignificantDigits: 3 }),
     }
     said.textContent = say(piece.to > piece.from ? words.piece : words.piece_empty, values).replace(" %", "\u00a0%")
   }
   const pick = (i) => {
-    at = Math.max(0, Math.min(model.play.pieces.length - 1, i))
+    at = Math.max(0, Math.min(play.pieces.length - 1, i))
     draw()
   }
   for (const name of ["pointermove", "pointerdown"])
@@ -135,5 +136,8 @@ export function render({ model, el }) {
   })
   new ResizeObserver(() => requestAnimationFrame(draw)).observe(sheet)
   draw()
-  model.on("play", draw)
+  model.on("play", () => {
+    play = JSON.parse(model.play)
+    draw()
+  })
 }

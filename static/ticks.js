@@ -1,5 +1,7 @@
 // The text of a tick: that of the nearest value, for the browser recomputes ticks in floating point. Where the texts of
 // an x axis have no room, every second one is written, or every third; one that would leave the figure is not.
+const values = axis.ticker.ticks
+const texts = axis.tags
 const nearest = values.reduce((best, v, i) => (Math.abs(v - tick) < Math.abs(values[best] - tick) ? i : best), 0)
 if (!fig || fig.properties.inner_width.is_unset) return texts[nearest]
 const w = fig.inner_width, { start, end } = fig.x_range

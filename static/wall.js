@@ -274,7 +274,7 @@ export function render({ model, el }) {
   }
 
   tie(model, player, scene, () => {
-    data = model.data
+    data = JSON.parse(model.data)
     flow.data = data.stream
     put(kernels, data.kernels)
     player.load(data.stream.steps.length - 1, model.step)

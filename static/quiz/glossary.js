@@ -32,7 +32,7 @@ export function render({ model, el }) {
   }
 
   function draw() {
-    rows = model.entries.map((entry) => {
+    rows = JSON.parse(model.entries).map((entry) => {
       const node = make("div")
       node.dataset.term = entry.key
       const dt = make("dt")

@@ -221,7 +221,7 @@ export function render({ model, el }) {
   }
 
   function update() {
-    for (const card of model.cards) {
+    for (const card of JSON.parse(model.cards)) {
       const old = shown.get(card.slug)
       if (old && old.sign === card.sign) continue
       const fresh = build(card, old && old.opened() ? words.changed : "")

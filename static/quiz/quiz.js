@@ -35,8 +35,9 @@ export function render({ model, el }) {
   }
   const say = (text, values = {}) => text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "")
   const words = model.words
-  const levels = () => [...new Set(model.questions.map((q) => q.level))]
-  const of = (level) => model.questions.filter((q) => q.level === level)
+  let asked = JSON.parse(model.questions)
+  const levels = () => [...new Set(asked.map((q) => q.level))]
+  const of = (level) => asked.filter((q) => q.level === level)
   const given = (q) => (state.answers[q.slug]?.sign === q.sign ? state.answers[q.slug].key : null)
   const count = (list) => ({
     right: list.filter((q) => given(q) === q.right).length,
@@ -55,7 +56,7 @@ export function render({ model, el }) {
   const current = () => of(level())[index()]
 
   // new numbers redraw the question on show only if they are its own, so that a half-made choice stays
-  const sign = () => (model.questions.length ? `${current().slug}/${current().sign}` : null)
+  const sign = () => (asked.length ? `${current().slug}/${current().sign}` : null)
   let shown = null
 
   function go(at, focus = true) {
@@ -66,7 +67,7 @@ export function render({ model, el }) {
   }
 
   function drawHeads() {
-    const total = count(model.questions)
+    const total = count(asked)
     heads.replaceChildren(
       ...levels().map((name) => {
         const { right, done, all } = count(of(name))
@@ -210,7 +211,7 @@ export function render({ model, el }) {
   }
 
   function draw() {
-    if (!model.questions.length) return
+    if (!asked.length) return
     drawHeads()
     drawNumbers()
     drawCard()
@@ -219,6 +220,7 @@ export function render({ model, el }) {
 
   draw()
   model.on("questions", () => {
+    asked = JSON.parse(model.questions)
     if (shown !== sign()) draw()
     else {
       drawHeads()

@@ -174,7 +174,7 @@ export function render({ model, el }) {
 
   function load() {
     clock.stop()
-    trace = prepare(model.trace)
+    trace = prepare(JSON.parse(model.trace))
     n = Math.max(0, Math.min(trace.last, model.step))
     sent = model.step
     scrubber.max = trace.last

@@ -12,8 +12,8 @@ from collections import Counter
 
 import pytest
 from panel.custom import JSComponent
+from param import descendents
 
-from plates.bar import Bar, History
 from plates.registry import PLATES
 from tests.browser.conftest import ROOT, free_port, serve
 from tests.browser.forger import Forger
@@ -44,7 +44,8 @@ FORGED = (
 # What a browser writes; the rest of a model's properties is forged with a part of the values only.
 WRITTEN = ("value", "value_input", "value_throttled", "step", "code", "theme", "presenting", "clicks", "term")
 # Parts of the page that are the atlas's own; the plate where every widget is forged as well.
-OWN, ALL_KINDS = {part.__name__ for part in (*JSComponent.__subclasses__(), Bar, History)}, "softmax"
+OWN = {part.__name__ for part in descendents(JSComponent) if part.__module__.startswith("plates.")}
+ALL_KINDS = "softmax"
 MESSAGES = (
     {"kind": "follow", "search": "?plate=tiles&N=" + "9" * 3000, "pops": -(10**30)},
     {"kind": "back", "search": LONG, "pops": 10**30},

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 
 import panel as pn
 from bokeh.model import Model
+from bokeh.models import Axis
+
+from plates.drawn import Picture
 
 # what stays in its original language: titles of works and documents, and names of more than one word
 TITLES = (
@@ -144,12 +148,21 @@ _NO_TEXT = {"name", "sx", "stylesheets", "css_classes", "design", "styles", "the
 
 def _of_figure(figure: Model) -> Iterator[str]:
     for model in figure.references():
+        if isinstance(model, Axis):
+            yield from model.tags  # the texts of its ticks
         for name in _WRITTEN:
             if name in model.properties():
                 found = getattr(model, name)
                 values = found.values() if name == "data" and isinstance(found, dict) else [found]
                 for value in values:
                     yield from _strings(value.tolist() if hasattr(value, "tolist") else value)
+
+
+def _said(item: pn.viewable.Viewable, name: str, value: object) -> object:
+    """What a parameter of a view says, as strings, lists and dicts."""
+    if isinstance(item.param[name], Picture):
+        return json.loads(value)
+    return list(value) if name == "options" else value
 
 
 def of_view(views: Iterable[pn.viewable.Viewable]) -> set[str]:
@@ -166,7 +179,7 @@ def of_view(views: Iterable[pn.viewable.Viewable]) -> set[str]:
                     text
                     for name, value in item.param.values().items()
                     if name not in _NO_TEXT and not name.startswith("_")
-                    for text in _strings(list(value) if name == "options" else value)
+                    for text in _strings(_said(item, name, value))
                 ]
             for text in texts:
                 found.update(read(text) if "<" in text else [text])

@@ -1,5 +1,6 @@
 """Memory: both ends of every control, golden numbers, charts that draw the models, and the gradient on the page."""
 
+import json
 import re
 from itertools import combinations, product
 
@@ -95,14 +96,14 @@ def test_the_play_walks_the_models_loop_with_a_sentence_for_each_step(blocks, ca
 def test_the_step_is_shared_with_the_link_and_clamped():
     plate = Memory(Settings(step=100_000))
     plate.view()
-    last = len(plate._loop.data["steps"]) - 1
+    last = len(json.loads(plate._loop.data)["steps"]) - 1
     assert plate._loop.step == last
     plate._loop.step = 7
     assert plate.settings.step == 7
     plate.local.blocks = "8x4"  # another play opens on its own step
     assert plate.settings.step is None
     plate.update()
-    assert plate._loop.step == opening(plate._loop.data)
+    assert plate._loop.step == opening(json.loads(plate._loop.data))
 
 
 def prose(plate, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -47,7 +48,7 @@ def test_every_mask_at_the_ends_of_the_problem(pattern, query, causal):
     ):
         atlas, plate = plate_of(f"{query}&pattern={pattern}&causal={causal}{own}")
         assert not complaints(atlas)
-        picture = plate._view_of_mask.picture
+        picture = json.loads(plate._view_of_mask.picture)
         assert 1 <= len(picture["live"]) <= mask_picture.MOST
         assert sum(picture["counts"]) == len(picture["live"]) * len(picture["live"][0])
 
@@ -95,7 +96,7 @@ def test_the_causal_readouts_are_those_of_the_mask_model():
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_the_picture_is_the_mask(pattern):
     _, plate = plate_of(f"&pattern={pattern}&N=700&Br=32&Bc=48&window=100&tokens=20&stride=64")
-    picture = plate._view_of_mask.picture
+    picture = json.loads(plate._view_of_mask.picture)
     mask, _ = sparsity._mask(*plate._arguments())
     drawn = mask_picture.corner(mask, 32, 48).mask
     matrix = block_masks.matrix(drawn)
@@ -126,7 +127,7 @@ def test_every_point_of_the_waste_curve_is_counted():
 
 def test_bars_are_shares_of_the_dense_run():
     _, plate = plate_of("&pattern=strided&stride=64&window=1")
-    live, computed, moved, _ = (bar["share"] for bar in plate._view_of_mask.picture["shares"])
+    live, computed, moved, _ = (bar["share"] for bar in json.loads(plate._view_of_mask.picture)["shares"])
     assert computed == moved == 1.0 and live < 0.02
 
 
@@ -214,7 +215,7 @@ def test_each_task_shows_what_it_promises(number):
 @pytest.mark.parametrize("N", [100, 8192])
 def test_the_key_beside_the_picture_says_which_tiles_it_counts(pattern, N):
     atlas, plate = plate_of(f"&pattern={pattern}&N={N}&Br=128&Bc=64")
-    picture, total = plate._view_of_mask.picture, int(readouts(atlas)["total-tiles"])
+    picture, total = json.loads(plate._view_of_mask.picture), int(readouts(atlas)["total-tiles"])
     shown = sum(picture["counts"])
     whole = shown == total and picture["q1"] == picture["k1"] == N
     assert (picture["counted"] == f"Tiles of the whole mask: {total:,}") == whole

@@ -1,5 +1,6 @@
 """The loop beside the trips: its bytes are the ledger's, its steps the player's, its words in both languages."""
 
+import json
 import re
 
 import pytest
@@ -26,7 +27,7 @@ SETTINGS = [
 def opened(query: str, lang: str = "en"):
     """Return the plate, and what its picture draws of the loop."""
     plate = open_plate("wall", f"{query}&lang={lang}").plates["wall"]
-    return plate, plate._trips.data["stream"]
+    return plate, json.loads(plate._trips.data)["stream"]
 
 
 @pytest.mark.parametrize("query", SETTINGS)
@@ -75,7 +76,7 @@ def test_every_step_is_told_in_the_readers_language(query, lang):
     assert all(told) and not any(re.search(r"[{}]|nan|None", one) for one in told)
     assert lang == "en" or not [one for one in told if stray(one)]
     spoken = plate._latest["description"]
-    assert drawn["spoken"] in spoken and plate._trips.data["spoken"] in spoken
+    assert drawn["spoken"] in spoken and json.loads(plate._trips.data)["spoken"] in spoken
     assert drawn["total_text"] in drawn["steps"][-1]["say"]
 
 

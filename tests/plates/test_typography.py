@@ -12,7 +12,7 @@ from tests.plates.english import of_view
 from tests.plates.walk import open_plate
 
 # words after a 1 that are no plural: verbs, and the number as a name
-NO_PLURAL = {"is", "walks", "moves", "cuts", "comes", "has", "times", "takes", "rounds"}
+NO_PLURAL = {"ms", "ns", "ps", "is", "walks", "moves", "cuts", "comes", "has", "times", "takes", "rounds"}
 _ONE = re.compile(r"(?<![\w.,×·/−-])(?<!× )1 ([A-Za-z]+s)\b(?! block)")
 _AT_ONE = ("&N=1&H=1&B=1&Br=1&Bc=1", "&H=1&B=1", "&N=2&H=1&Br=1024&Bc=1024&gpus=1&splits=1&window=1&tokens=1")
 
