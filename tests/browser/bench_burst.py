@@ -18,7 +18,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from tests.browser.conftest import ROOT, free_port, launched, serve
+from tests.browser.conftest import launched
+from tests.served import ROOT, free_port, serve
 
 COUNTED = ("--plugins", "tests.browser.counting")
 _VALUE = """async (before) => {

@@ -15,7 +15,8 @@ import tempfile
 from pathlib import Path
 
 from tests.browser.bench_latency import WATCH, move
-from tests.browser.conftest import ROOT, free_port, launched, serve
+from tests.browser.conftest import launched
+from tests.served import ROOT, free_port, serve
 from workshop.kernels.compile_table import stale
 
 _VERDICT = """(before) => {

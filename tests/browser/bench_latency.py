@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 
 from plates.registry import PLATES
-from tests.browser.conftest import ROOT, free_port, launched, serve
+from tests.browser.conftest import launched
+from tests.served import ROOT, free_port, serve
 
 # Listens to the shadow roots that hold the readouts and to nothing else: asking the whole page again and again would
 # keep a large page busier than a small one, and be measured with it.

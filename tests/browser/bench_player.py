@@ -9,8 +9,9 @@ import itertools
 import tempfile
 from pathlib import Path
 
-from tests.browser.conftest import ROOT, free_port, launched, serve
+from tests.browser.conftest import launched
 from tests.browser.test_softmax import WATCH
+from tests.served import ROOT, free_port, serve
 
 CASES = (
     "sN=32&sBr=8&sBc=8",

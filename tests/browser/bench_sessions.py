@@ -18,7 +18,8 @@ import urllib.request
 from pathlib import Path
 
 from plates.registry import PLATES
-from tests.browser.conftest import ROOT, free_port, launched, serve
+from tests.browser.conftest import launched
+from tests.served import ROOT, free_port, serve
 from workshop import units
 
 #: ``panel serve`` options: count on request; sessions end half a second after their tab.

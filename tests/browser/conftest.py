@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +13,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-ROOT = Path(__file__).parents[2]
+from tests.served import ROOT, free_port, serve
+
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -30,36 +27,6 @@ FLAGS = [
 
 # generous, for a loaded machine: nothing here judges speed
 expect.set_options(timeout=20_000)
-
-
-def free_port() -> int:
-    """Return a TCP port that is free now."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def serve(
-    script: Path, port: int, log: Path, options: tuple[str, ...] | list[str] = (), **env: str
-) -> subprocess.Popen:
-    """Serve ``script`` with the command of the README on ``port`` and wait until it answers."""
-    command = [sys.executable, "-m", "panel", "serve", str(script), "--port", str(port)]
-    command += ["--allow-websocket-origin", f"localhost:{port}", *options]
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **env}
-        )
-    url = f"http://localhost:{port}/{script.stem}"
-    for _ in range(240):
-        if process.poll() is not None:
-            raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{log.read_text()}")
-        try:
-            with urllib.request.urlopen(url, timeout=30):
-                return process
-        except OSError:
-            time.sleep(0.25)
-    process.kill()
-    raise RuntimeError(f"{url} did not answer within 60 s:\n{log.read_text()}")
 
 
 @contextmanager

@@ -22,8 +22,9 @@ from playwright.sync_api import Error, Page
 
 from plates.registry import PLATES
 from plates.settings import Settings
-from tests.browser.conftest import ROOT, Watched, free_port, launched, serve
+from tests.browser.conftest import Watched, launched
 from tests.browser.server_log import tracebacks
+from tests.served import ROOT, free_port, serve
 
 TYPED = (
     *("1", "64", "128", "1,000", "777", "1e3", "2_048", "1048576", " 96 "),

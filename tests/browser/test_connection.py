@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from plates import text
-from tests.browser.conftest import ROOT, free_port, serve
+from tests.served import ROOT, free_port, serve
 
 #: Seconds that a session token lives in the test of an old one. A page must manage to connect in less.
 TOKEN = 5

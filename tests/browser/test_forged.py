@@ -11,13 +11,15 @@ import urllib.request
 from collections import Counter
 
 import pytest
-from panel.custom import JSComponent
 from param import descendents
 
+from plates.bar import Bar, History
+from plates.drawn import Drawn
+from plates.keys import Keys
 from plates.registry import PLATES
-from tests.browser.conftest import ROOT, free_port, serve
 from tests.browser.forger import Forger
 from tests.browser.test_page import bytes_of
+from tests.served import ROOT, free_port, serve
 
 LONG = "x" * 100_000
 NAN = {"type": "number", "value": "nan"}
@@ -44,7 +46,7 @@ FORGED = (
 # What a browser writes; the rest of a model's properties is forged with a part of the values only.
 WRITTEN = ("value", "value_input", "value_throttled", "step", "code", "theme", "presenting", "clicks", "term")
 # Parts of the page that are the atlas's own; the plate where every widget is forged as well.
-OWN = {part.__name__ for part in descendents(JSComponent) if part.__module__.startswith("plates.")}
+OWN = {part.__name__ for part in (Bar, History, Keys, *descendents(Drawn))}
 ALL_KINDS = "softmax"
 MESSAGES = (
     {"kind": "follow", "search": "?plate=tiles&N=" + "9" * 3000, "pops": -(10**30)},

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.bench_sessions import COUNTED, ask
-from tests.browser.conftest import ROOT, free_port, serve
 from tests.browser.server_log import tracebacks
+from tests.served import ROOT, free_port, serve
 
 RESTS = 0.2  # CPU seconds in two seconds: a tenth of what a callback that never stops would take
 

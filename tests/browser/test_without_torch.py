@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from plates.registry import PLATES
-from tests.browser.conftest import ROOT, Watched, free_port, serve
+from tests.browser.conftest import Watched
+from tests.served import ROOT, free_port, serve
 
 # What such a machine's import system does: it finds nothing.
 BLOCK = """
