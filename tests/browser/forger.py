@@ -79,6 +79,13 @@ class Forger:
                 self.heard.append(found)
         return said
 
+    async def tell(self, event: str, **values: object) -> str:
+        """Send an event of a page or, with ``model={"id": ...}``, of a model; returns the type of the answer."""
+        fields = {"type": "map", "entries": [[name, value] for name, value in values.items()]}
+        sent = {"type": "event", "name": event, "values": fields}
+        message = {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": sent}
+        return (await self.ask("PATCH-DOC", {"events": [message]}))[0]
+
     async def models(self) -> list[dict]:
         """Return the models of the page: dicts with name, id and attributes. Whole the first time only."""
         _, content = await self.ask("PULL-DOC-REQ", {})

@@ -144,10 +144,7 @@ def test_forged_messages_of_the_address_are_answered(own_server):
             if m.get("attributes", {}).get("data", {}).get("name", "").startswith("History")
         )
         for message in MESSAGES:
-            values = {"type": "map", "entries": [["model", {"id": history}], ["data", message]]}
-            event = {"type": "event", "name": "data_event", "values": values}
-            sent = {"events": [{"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}]}
-            kind, _ = await reader.ask("PATCH-DOC", sent)
+            kind = await reader.tell("data_event", model={"id": history}, data=message)
             assert kind in ("OK", "ERROR")
         reader.close()
         await answers(own_server)

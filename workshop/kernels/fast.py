@@ -21,7 +21,7 @@ from . import tma
 from .autograd import attend, differentiable
 from .checks import Shape, check_device, check_inputs
 from .choice import Choice, choose, unbuildable
-from .launch import LaunchSpec
+from .launch import LaunchSpec, row_major
 from .relaunch import Repeat
 
 LOG2E = 1 / math.log(2)
@@ -32,8 +32,7 @@ def _allocation(size: tuple[int, ...], dtype, device):
     """What makes an uninitialised tensor, row-major."""
     import torch
 
-    strides = tuple(math.prod(size[n + 1 :]) for n in range(len(size)))
-    return functools.partial(torch.empty_strided, size, strides, dtype=dtype, device=device)
+    return functools.partial(torch.empty_strided, size, row_major(size), dtype=dtype, device=device)
 
 
 class Outputs:

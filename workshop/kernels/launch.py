@@ -27,6 +27,11 @@ class LaunchSpec:
             return self.function[self.grid](**self.arguments, **self.options)
 
 
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements of a contiguous tensor."""
+    return tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))
+
+
 class Placeholder:
     """Stands for a contiguous tensor where there is none: what specialisation asks of one, and no data.
 
@@ -38,7 +43,7 @@ class Placeholder:
 
     def stride(self, dimension: int | None = None):
         """Strides in elements, row-major."""
-        strides = tuple(math.prod(self.shape[n + 1 :]) for n in range(len(self.shape)))
+        strides = row_major(self.shape)
         return strides if dimension is None else strides[dimension]
 
     def data_ptr(self) -> int:

@@ -39,18 +39,17 @@ class Repeat:
             self.arguments[place] = _rebased(self.arguments[place], None)
         # Looked up once: each import in `run` would be a tenth of a launch.
         self.driver, self.knobs = driver.active, knobs.runtime
-        self.handed: Handed | None = None
-        self.known_launcher = True
+        self.handed: Handed | None = UNSEEN
 
     def run(self, *tensors) -> None:
         """Launch with these tensors, in the order in which they were named."""
-        if self.known_launcher and self.index == self.driver.get_current_device() and not _heard(self.knobs):
+        handed = self.handed
+        if handed is not None and self.index == self.driver.get_current_device() and not _heard(self.knobs):
             stream = self.driver.get_current_stream(self.index)
-            if self.handed is None:
-                self.handed = Handed.recorded(self, stream, tensors)
-                self.known_launcher = self.handed is not None
-            if self.handed is not None:
-                return self.handed.launch(self, stream, tensors)
+            if handed is UNSEEN:
+                handed = self.handed = Handed.recorded(self, stream, tensors)
+            if handed is not None:
+                return handed.launch(self, stream, tensors)
         with on(self.device):
             self.compiled[self.grid](*self.filled(tensors))
 
@@ -131,6 +130,10 @@ class Handed:
     def _encode(self, repeat, stream, tensors, place):
         _launcher, got = _record(repeat, stream, tensors)
         return (got[-1] if self.nested else got)[place]
+
+
+#: A launch that has not been looked at yet; None is one whose launcher is not known.
+UNSEEN = Handed(None, [], [], False)
 
 
 def _record(repeat: Repeat, stream: int, tensors) -> tuple:
