@@ -145,12 +145,16 @@ def too_wide(opened) -> list[str]:
     found = []
     for width in (1400, 768, 390):
         opened.resize(width)
-        px = opened.page.locator(".main-content").evaluate(
-            "m => Math.max(document.documentElement.scrollWidth - innerWidth, m.scrollWidth - m.clientWidth)"
-        )
-        if px > 0:
-            found.append(f"at {width} px by {px} px")
+        found += sideways(opened)
     return found
+
+
+def sideways(opened) -> list[str]:
+    """Return at which width and by how much the page scrolls sideways, if it does."""
+    width, px = opened.page.locator(".main-content").evaluate(
+        "m => [innerWidth, Math.max(document.documentElement.scrollWidth - innerWidth, m.scrollWidth - m.clientWidth)]"
+    )
+    return [f"at {width} px by {px} px"] if px > 0 else []
 
 
 @in_english
@@ -179,6 +183,18 @@ def test_no_readout_stands_alone_and_the_plate_on_show_is_in_sight_in_the_bar(op
         item = page.locator("nav a[aria-current=page]").element_handle()
         page.wait_for_function(INSIDE, arg=item, timeout=20_000)
         assert not page.evaluate(LONELY), f"at {width} px"
+
+
+@in_english
+def test_before_an_audience_nothing_is_cut_off(opened):
+    page = opened.page
+    page.get_by_role("button", name="Present").click()
+    cut = []
+    for width, height in ((1280, 720), (1920, 1080)):  # usual projectors
+        opened.resize(width, height)
+        cut += [f"at {width} px: {what}" for what in page.evaluate(CUT)] + sideways(opened)
+    page.get_by_role("button", name="Present").click()
+    assert not cut
 
 
 @in_both
