@@ -87,7 +87,7 @@ class _Map:
             "x", "y", text="shown", source=self.over, text_align="center", text_baseline="middle",
             text_font={"value": figures.FONT}, text_font_style="bold", padding=2, border_radius=2,
         )  # fmt: skip
-        themed.size(plain.glyph, text_font_size=13)
+        themed.size(plain.glyph, text_font_size=11.5)
         themed.colour(plain.glyph, text_color="over", background_fill_color="paper")
         figures.hover(
             fig,
