@@ -96,7 +96,9 @@ _BOX = {
 
 SELECT = {
     "& .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--edge)"},
-    "& .MuiInputLabel-root": {"fontSize": "var(--control-size, 16px)"},  # as large as the gap in the line above
+    "& .MuiInputLabel-root": {
+        "fontSize": "var(--control-size, 16px)"
+    },  # as large as the gap in the line above
     _COARSE: {"& .MuiSelect-select": {"minHeight": "27px !important", "lineHeight": "27px"}},
 }
 _SWITCH = {

@@ -55,6 +55,7 @@ export function render({ model, el }) {
     for (const node of event.composedPath()) {
       if (node instanceof Element && node.matches("a[href^='?']")) {
         event.preventDefault()
+        window.dispatchEvent(new Event("atlas:settle"))
         if (sent < pops) ask()
         go("follow", node.getAttribute("href"))
         return
@@ -63,7 +64,8 @@ export function render({ model, el }) {
   }
   const onPop = () => {
     clearTimeout(timer)
-    pending = null
+    pending = null // before the players tell their steps: what they change is no longer this entry's
+    window.dispatchEvent(new Event("atlas:settle"))
     pops += 1
     if (answered >= sent) ask()
   }

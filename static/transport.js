@@ -95,7 +95,15 @@ class Transport {
   // A held arrow key or a drag sends its last step, not each one.
   settle() {
     clearTimeout(this.pending)
-    this.pending = setTimeout(() => this.playing || this.commit(this.n), 120)
+    this.pending = setTimeout(() => this.flush(), 120)
+  }
+
+  // The step that waits to be told, at once: before a link or Back, which are about what comes after it.
+  flush() {
+    if (!this.pending) return
+    clearTimeout(this.pending)
+    this.pending = 0
+    this.playing || this.commit(this.n)
   }
 
   stop() {
@@ -171,7 +179,10 @@ function tie(model, player, watched, load, layout) {
   observer.observe(watched)
   const presenting = new MutationObserver(() => layout())
   presenting.observe(document.documentElement, { attributes: true, attributeFilter: ["class"] })
+  const flush = () => player.flush()
+  window.addEventListener("atlas:settle", flush)
   model.on("remove", () => {
+    window.removeEventListener("atlas:settle", flush)
     player.remove()
     observer.disconnect()
     presenting.disconnect()

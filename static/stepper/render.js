@@ -116,11 +116,17 @@ export function render({ model, el }) {
   function commit() {
     clearTimeout(pending)
     // A held arrow key or a drag sends its last step, not each one.
-    pending = setTimeout(() => {
-      if (clock.playing || n === sent) return
-      sent = n
-      model.step = n
-    }, 120)
+    pending = setTimeout(flush, 120)
+  }
+
+  // The step that waits to be told, at once: before a link or Back, which are about what comes after it.
+  function flush() {
+    if (!pending) return
+    clearTimeout(pending)
+    pending = 0
+    if (clock.playing || n === sent) return
+    sent = n
+    model.step = n
   }
 
   // Stop, stand on a step, and let Python know.
@@ -222,11 +228,13 @@ export function render({ model, el }) {
   seen.observe(board)
   const present = () => layout()
   window.addEventListener("resize", present)
+  window.addEventListener("atlas:settle", flush)
   model.on("remove", () => {
     clock.stop()
     clearTimeout(pending)
     seen.disconnect()
     window.removeEventListener("resize", present)
+    window.removeEventListener("atlas:settle", flush)
     still.removeEventListener("change", motion)
   })
 }

@@ -225,3 +225,24 @@ def test_the_players_keys_and_back_in_quick_alternation_come_to_agree(watched, s
         before = here
         assert time.monotonic() < end, f"the picture stands on {shown}, the address says {here}"
         page.wait_for_timeout(50)
+
+
+@pytest.mark.parametrize("slug", ["wall", "softmax", "memory"])
+@pytest.mark.parametrize("how", ["link", "back"])
+def test_a_step_made_just_before_a_link_or_back_does_not_win_over_it(watched, slug, how):
+    page = watched.open(f"?plate={slug}&step=3")
+    page.evaluate(FOLLOW, "?step=1")
+    wait_query(page, step="1")
+    scrubber = page.locator(".scrubber:visible").first
+    scrubber.focus()
+    page.keyboard.press("ArrowRight")
+    page.evaluate(FOLLOW, "?step=3") if how == "link" else page.evaluate("history.back()")
+    wait_query(page, step="3")
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:  # what was on its way has come
+        page.wait_for_timeout(50)
+        assert query(page)["step"] == "3"
+    assert scrubber.input_value() == "3"
+    if how == "link":  # and it was told: the entry that was left knows it
+        page.go_back()
+        wait_query(page, step="2")
