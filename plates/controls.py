@@ -229,7 +229,12 @@ class NumberControl(pn.viewable.Viewer):
             setattr(self._owner, self._name, event.new)
 
     def _forget_typed(self) -> None:
-        """Take a typed number that the thumb has left off the rail. Only while both sides rest: keys count from it."""
+        """Take a typed number that the thumb has left off the rail. Only while both sides rest: keys count from it.
+
+        What the browser has said and Panel holds back for a moment is not overwritten: then it waits once more.
+        """
+        if self._slider._events:
+            return self._agreement.open()
         if self._typed != self._slider.value:
             self._typed = self._slider.value
             self._slider.options = self._options()

@@ -104,6 +104,24 @@ def test_a_number_set_by_python_puts_the_thumb_on_its_own_place_whatever_keys_sa
         assert place == control._rail.place(number) and labels[place] == f"{number:,}"
 
 
+def test_a_key_that_panel_still_holds_back_is_not_lost_when_the_typed_number_is_forgotten():
+    settings = Settings(N=777)
+    control = NumberControl(settings, "N", "N", "tokens")
+    model = control._slider.get_root().data
+    place = control._rail.place(777)
+    model.value = place + 2 * STEP
+    control._slider._process_events({"value": model.value})
+    assert settings.N == 1536
+    control._slider._events = {"value": place - STEP}  # come, and to be heard in 50 ms
+    model.value = place - STEP
+    control._agreement._say()
+    assert control._slider._events == {"value": place - STEP}
+    control._slider._change_event(None)
+    assert settings.N == 768
+    control._agreement._say()
+    assert wire(control)[0] == control._rail.place(768)
+
+
 def test_a_typed_number_is_a_stop_while_it_is_set():
     settings = Settings()
     control = NumberControl(settings, "N", "N", "tokens")
