@@ -96,9 +96,8 @@ _BOX = {
 
 SELECT = {
     "& .MuiOutlinedInput-notchedOutline": {"borderColor": "var(--edge)"},
-    "& .MuiInputLabel-root": {
-        "fontSize": "var(--control-size, 16px)"
-    },  # as large as the gap in the line above
+    # as large as the gap for it in the line above
+    "& .MuiInputLabel-root": {"fontSize": "var(--control-size, 16px)"},
     _COARSE: {"& .MuiSelect-select": {"minHeight": "27px !important", "lineHeight": "27px"}},
 }
 _SWITCH = {
@@ -136,11 +135,9 @@ def _lay(slider: pmui.DiscreteSlider, rail: Rail, typed: Callable[[], int]) -> N
         if "options" in found:
             found["options"] = [units.count(number) for number in rail.numbers(typed())]
         if "value" in found:
-            kept = named is not None and typed() not in rail.stops
-            if not kept or rail.number(named, typed(), slider.value) != msg["value"]:
-                found["value"] = rail.place(msg["value"])
-            else:
-                found["value"] = named
+            between = named is not None and typed() not in rail.stops
+            stays = between and rail.number(named, typed(), slider.value) == msg["value"]
+            found["value"] = named if stays else rail.place(msg["value"])
         return found
 
     slider._process_property_change, slider._process_param_change = from_browser, to_browser

@@ -224,13 +224,14 @@ class Wall(Plate):
     def _on_trip(self, event) -> None:
         if not self._patching:
             self._agreement.heard()
-            self.settings.step = None if event.new >= self._last else max(0, event.new)
+            last = len(self._latest["picture"]["stream"]["steps"]) - 1
+            self.settings.step = None if event.new >= last else max(0, event.new)
 
     def patch(self, facts: dict) -> None:
         problem, gpu, found, _, fits, _ = facts["_"]
         data = facts["picture"]
         drawn = sent(data)
-        self._last = last = len(data["stream"]["steps"]) - 1
+        last = len(data["stream"]["steps"]) - 1
         step = last if self.settings.step is None else min(self.settings.step, last)
         self._patching = True
         if self._trips.data != drawn:

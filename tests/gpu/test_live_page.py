@@ -44,9 +44,8 @@ class Reader:
     @classmethod
     async def open(cls, address: str, query: str) -> Reader:
         session = await Forger.open(address, f"?plate=machine{query}")
-        await session.tell(
-            "document_ready"
-        )  # what lies far down the page is made when a browser has drawn the rest
+        # what lies far down the page is made when a browser has drawn the rest
+        await session.tell("document_ready")
         return cls(session)
 
     async def press(self, label: str, seconds: float = 90) -> None:
