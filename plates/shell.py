@@ -166,6 +166,8 @@ class Atlas:
             self._ready = True
             self._write(push=False, top=False)
             return
+        if kind == "follow":
+            self._finish()
         values, notes = self._read(search)
         elsewhere = values.get("plate", self.settings.plate) != self.settings.plate
         if kind == "follow" and (elsewhere or values.get("tour")):
@@ -198,6 +200,7 @@ class Atlas:
             self._write(push=False, top=False)  # Back is answered even where it changed nothing
 
     def _on_reset(self) -> None:
+        self._finish()
         plate = self.plates[self.settings.plate]
         self._push = True
         for owner, names in ((self.settings, RESETTABLE), (plate.local, plate.local_keys)):
@@ -258,6 +261,11 @@ class Atlas:
         else:
             self._scheduled = True
             doc.add_timeout_callback(self._flush, max(1, int(wait * 1000)))
+
+    def _finish(self) -> None:
+        """Show what still waits to be shown before a new entry of the history is made: it belongs to the one left."""
+        if self._changed:
+            self._flush()
 
     def _flush(self) -> None:
         self._scheduled = True  # what follows from the changes is shown with them

@@ -31,7 +31,7 @@ def serve(
             command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **env}
         )
     url = f"http://localhost:{port}/{script.stem}"
-    for _ in range(240):
+    for _ in range(480):
         if process.poll() is not None:
             raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{log.read_text()}")
         try:
@@ -40,4 +40,4 @@ def serve(
         except OSError:
             time.sleep(0.25)
     process.kill()
-    raise RuntimeError(f"{url} did not answer within 60 s:\n{log.read_text()}")
+    raise RuntimeError(f"{url} did not answer within 120 s:\n{log.read_text()}")

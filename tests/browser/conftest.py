@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.served import ROOT, free_port, serve
 
@@ -25,8 +25,11 @@ FLAGS = [
     "--disable-sync",
 ]
 
-# generous, for a loaded machine: nothing here judges speed
-expect.set_options(timeout=20_000)
+DESKTOP = {"width": 1400, "height": 1000}
+
+# Seconds that anything may take: for a loaded machine, as nothing here judges speed.
+PATIENCE = 60.0
+expect.set_options(timeout=PATIENCE * 1000)
 
 
 @contextmanager
@@ -38,6 +41,15 @@ def launched() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+@contextmanager
+def opened_context(browser: Browser, viewport: dict[str, int] | None = None) -> Iterator[BrowserContext]:
+    """A browser as if just installed: its own cache and history, and a desktop's window."""
+    context = browser.new_context(viewport=viewport or DESKTOP, locale="en-GB")
+    context.set_default_timeout(PATIENCE * 1000)
+    yield context
+    context.close()
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +95,7 @@ def _query_of(url: str) -> dict[str, str]:
 
 def wait_query(page: Page, **expected: str) -> None:
     """Wait until the address bar carries ``expected``."""
-    page.wait_for_url(lambda url: expected.items() <= _query_of(url).items(), timeout=20_000)
+    page.wait_for_url(lambda url: expected.items() <= _query_of(url).items())
 
 
 class Watched:
@@ -109,7 +121,7 @@ class Watched:
     def open(self, query: str = "") -> Page:
         """Open the app with ``query`` and wait until all of the page is there."""
         self.page.goto(self.address + query)
-        self.page.wait_for_selector("[data-readout]", timeout=30_000)
+        self.page.wait_for_selector("[data-readout]")
         expect(self.page.locator(".growing")).to_have_count(0)
         return self.page
 
@@ -137,24 +149,23 @@ class Watched:
         found = self.page.locator("[data-readout]").all()
         return {r.get_attribute("data-readout"): r.get_attribute("data-value") for r in found}
 
-    def wait_value(self, name: str, expected: float, rel: float = 1e-9, timeout: float = 20.0) -> None:
+    def wait_value(self, name: str, expected: float, rel: float = 1e-9) -> None:
         """Wait until the readout ``name`` has the value ``expected``."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + PATIENCE
         while True:
             found = float(self.value(name))
             if abs(found - expected) <= rel * abs(expected):
                 return
-            assert time.monotonic() < end, f"{name}: expected {expected}, got {found} after {timeout} s"
+            assert time.monotonic() < end, f"{name}: expected {expected}, got {found} after {PATIENCE:.0f} s"
             self.page.wait_for_timeout(20)
 
 
 @pytest.fixture
 def watched(server, chromium):
     """A fresh page that must end with a silent console and no request to anywhere but the server."""
-    context = chromium.new_context(viewport={"width": 1400, "height": 1000}, locale="en-GB")
-    found = Watched(context.new_page(), server)
-    yield found
-    context.close()
+    with opened_context(chromium) as context:
+        found = Watched(context.new_page(), server)
+        yield found
     found.silent()
 
 

@@ -22,7 +22,7 @@ from playwright.sync_api import Error, Page
 
 from plates.registry import PLATES
 from plates.settings import Settings
-from tests.browser.conftest import Watched, launched
+from tests.browser.conftest import PATIENCE, Watched, launched, opened_context
 from tests.browser.server_log import tracebacks
 from tests.served import ROOT, free_port, serve
 
@@ -45,7 +45,6 @@ PICTURE_KEYS = (
 WIDTHS = (390, 800, 1400)
 PICTURES = "[role=application], section.wall, section.walk, .stepper"
 UNKNOWN_YET = ("rescale",)  # a first tile shrinks nothing: there is no factor before the second
-SETTLES = 15.0  # s, for a loaded machine
 
 # Through all shadow roots: number controls as [name, box, thumb], readouts as [name, value], whether a plate failed.
 LOOK = """() => {
@@ -218,7 +217,7 @@ class Walk:
 
     def reload(self) -> str:
         self.page.reload()
-        self.page.wait_for_selector("[data-readout]", timeout=30_000)
+        self.page.wait_for_selector("[data-readout]")
         return "reload"
 
     def paint(self) -> str | None:
@@ -279,7 +278,7 @@ class Walk:
 
     def check(self) -> None:
         """Wait until page, controls and address agree; then nothing may have been said, asked for or logged."""
-        end, wrong = time.monotonic() + SETTLES, "?"
+        end, wrong = time.monotonic() + PATIENCE, "?"
         while wrong and time.monotonic() < end:
             self.page.wait_for_timeout(60)
             try:
@@ -322,17 +321,15 @@ def main() -> int:
     try:
         with launched() as browser:
             for seed in range(args.seed, args.seed + args.seeds):
-                context = browser.new_context(viewport={"width": 1400, "height": 1000}, locale="en-GB")
                 start = time.monotonic()
                 try:
-                    walk(
-                        context.new_page(), f"http://localhost:{port}/app", seed, args.steps, log, args.plate
-                    )
+                    with opened_context(browser) as context:
+                        page, address = context.new_page(), f"http://localhost:{port}/app"
+                        walk(page, address, seed, args.steps, log, args.plate)
                     print(f"seed {seed}: {args.steps} steps in {time.monotonic() - start:.0f} s", flush=True)
                 except AssertionError as error:
                     failed = 1
                     print(error, flush=True)
-                context.close()
     finally:
         server.terminate()
         server.wait(20)

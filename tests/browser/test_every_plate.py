@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from plates import text
 from plates.registry import PLATES
-from tests.browser.conftest import Watched, wait_query
+from tests.browser.conftest import DESKTOP, Watched, opened_context, wait_query
 from tests.browser.probes import CUT, FOCUS, INSIDE, LONELY, TEXTS, WIDER, figures, sound
 from tests.plates.english import stray
 
@@ -27,7 +27,7 @@ in_both = pytest.mark.parametrize("kept", _PAGES, ids="-".join, indirect=True, s
 in_english = pytest.mark.parametrize(
     "kept", _PAGES[: len(SLUGS)], ids="-".join, indirect=True, scope="module"
 )
-PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1400, "height": 1000}
+PHONE = {"width": 390, "height": 844}
 
 
 @dataclass
@@ -52,18 +52,21 @@ class Opened:
 def kept(request, server, chromium) -> Iterator[Opened]:
     """A plate opened on a desktop, all parts of it there; the tests that follow share it."""
     slug, lang = request.param
-    context = chromium.new_context(viewport=DESKTOP, locale="en-GB")
-    page = context.new_page()
+    with opened_context(chromium) as context:
+        yield first_look(Opened(slug, lang, Watched(context.new_page(), server)))
+
+
+def first_look(found: Opened) -> Opened:
+    """Open the plate and wait until all of it stands still."""
+    page = found.page
     page.add_init_script(
         "document.addEventListener('DOMContentLoaded', () => window.first = document.documentElement.lang)"
     )
-    found = Opened(slug, lang, Watched(page, server))
     # in Chinese with a value that is none, so that the note about it is there to be read
-    found.watched.open(f"?plate={slug}&lang={lang}{'&N=abc' if lang == 'zh' else ''}")
+    found.watched.open(f"?plate={found.slug}&lang={found.lang}{'&N=abc' if found.lang == 'zh' else ''}")
     page.wait_for_function("() => Bokeh.documents.length && Bokeh.documents.every((d) => d.is_idle)")
     page.wait_for_timeout(700)
-    yield found
-    context.close()
+    return found
 
 
 @pytest.fixture
@@ -181,7 +184,7 @@ def test_no_readout_stands_alone_and_the_plate_on_show_is_in_sight_in_the_bar(op
     for width in (390, 768, 1000, 1280, 1400):
         opened.resize(width, 720)
         item = page.locator("nav a[aria-current=page]").element_handle()
-        page.wait_for_function(INSIDE, arg=item, timeout=20_000)
+        page.wait_for_function(INSIDE, arg=item)
         assert not page.evaluate(LONELY), f"at {width} px"
 
 

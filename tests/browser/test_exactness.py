@@ -62,6 +62,6 @@ def test_pytorch_on_request(watched):
     ask.or_(ran).first.wait_for()
     if ask.count():  # another page of this server may have asked before
         ask.click()
-    expect(ran).to_be_visible(timeout=60_000)
+    expect(ran).to_be_visible()
     expect(page.get_by_role("columnheader", name="PyTorch, fused")).to_be_visible()
     expect(ask).to_have_count(0)

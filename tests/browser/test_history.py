@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from plates.registry import PLATES
-from tests.browser.conftest import FOLLOW, query, wait_query
+from tests.browser.conftest import FOLLOW, PATIENCE, query, wait_query
 from tests.browser.random_walk import LOOK, default
 from tests.browser.test_page import bytes_of
 
@@ -46,9 +46,9 @@ def test_a_storm_of_back_and_forward_leaves_every_entry_as_it_was(watched):
             shown(page, slug)
 
 
-def agree(watched, seconds: float = 15.0) -> int:
+def agree(watched) -> int:
     """Wait until box, thumb, address and readout of N say the same, and go on saying it; returns N."""
-    end, since, before = time.monotonic() + seconds, None, None
+    end, since, before = time.monotonic() + PATIENCE, None, None
     while True:
         seen = watched.page.evaluate(LOOK)
         box, thumb = next(control[1:] for control in seen["controls"] if control[0] == "N")
@@ -118,9 +118,9 @@ def numbers(page, slug: str, name: str) -> tuple[int, str, str]:
     return int(query(page).get(name, default(slug, name))), box, thumb
 
 
-def rests(page, slug: str, name: str, but: int | None = None, seconds: float = 20.0) -> int:
+def rests(page, slug: str, name: str, but: int | None = None) -> int:
     """Wait until address, box and thumb say the same number other than ``but``, and go on saying it; returns it."""
-    end, since, before = time.monotonic() + seconds, 0.0, None
+    end, since, before = time.monotonic() + PATIENCE, 0.0, None
     while True:
         found = numbers(page, slug, name)
         if found != before or found[0] == but or not found[1] == found[2] == f"{found[0]:,}":
@@ -213,7 +213,7 @@ def test_the_players_keys_and_back_in_quick_alternation_come_to_agree(watched, s
                 page.evaluate("(move) => history.go(move)", move)
         page.wait_for_timeout(chance.choice([0, 10, 60, 130, 160]))
     readout = page.locator("[data-readout=step]:visible").first
-    end, since, before = time.monotonic() + 20, time.monotonic(), None
+    end, since, before = time.monotonic() + PATIENCE, time.monotonic(), None
     while time.monotonic() - since < 1.5:
         shown = readout.get_attribute("data-value")
         # a play that rests at its end leaves the step out of the address
@@ -234,6 +234,7 @@ def test_a_step_made_just_before_back_or_a_link_does_not_win_over_it(watched, sl
     for go in (lambda: page.evaluate("history.back()"), lambda: page.evaluate(FOLLOW, "?step=3")):
         page.evaluate(FOLLOW, "?step=1")
         wait_query(page, step="1")
+        expect(scrubber).to_have_value("1")  # the picture may come after the address
         scrubber.focus()
         page.keyboard.press("ArrowRight")
         go()

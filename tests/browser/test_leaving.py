@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.bench_sessions import COUNTED, ask
+from tests.browser.conftest import PATIENCE, opened_context
 from tests.browser.server_log import tracebacks
 from tests.served import ROOT, free_port, serve
 
@@ -43,13 +44,13 @@ def play(page) -> None:
 
 def run(page) -> None:
     """Run on the CPU and leave while the run is under way."""
-    page.get_by_role("button", name="Run").click(timeout=60_000)
-    page.wait_for_selector(".state-running", timeout=60_000)
+    page.get_by_role("button", name="Run").click()
+    page.wait_for_selector(".state-running")
 
 
 def compile_(page) -> None:
     """Ask for a tile that no table has, and leave while it is compiled."""
-    page.wait_for_selector(".compiled .spin, .compiled .verdict", timeout=30_000)
+    page.wait_for_selector(".compiled .spin, .compiled .verdict")
 
 
 def drag(page) -> None:
@@ -73,17 +74,15 @@ def drag(page) -> None:
     ids=lambda value: value.split("&")[0].partition("=")[2] if isinstance(value, str) else value.__name__,
 )
 def test_what_a_reader_started_ends_with_the_tab(counted, chromium, query, act):
-    page = chromium.new_page()
-    try:
+    with opened_context(chromium) as context:
+        page = context.new_page()
         page.goto(f"http://localhost:{counted}/app{query}")
         page.wait_for_selector("[data-readout]")
         page.wait_for_timeout(500)
         act(page)
-    finally:
-        page.close()
-    end = time.monotonic() + 40
+    end = time.monotonic() + PATIENCE
     while (found := ask(counted))["pages"] or found["sessions"]:
-        assert time.monotonic() < end, f"40 s after the tab was closed the server holds {found}"
+        assert time.monotonic() < end, f"{PATIENCE:.0f} s after the tab was closed the server holds {found}"
         time.sleep(0.3)
     while True:
         before = cpu(counted)

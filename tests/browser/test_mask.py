@@ -14,7 +14,7 @@ TILES_A_CELL = 4 * 8  # N = 8,192 in cells of 512, tiles of 128 x 64
 
 def _painted(page) -> np.ndarray:
     """Cells of the address bar, once it carries a painting."""
-    page.wait_for_url(re.compile(r"[?&]paint="), timeout=5000)
+    page.wait_for_url(re.compile(r"[?&]paint="))
     return block_masks.painting(re.search(r"[?&]paint=([\w-]+)", page.url)[1])
 
 

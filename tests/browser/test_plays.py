@@ -71,7 +71,7 @@ def test_play_runs_to_the_end_from_the_start(watched, motion):
     page.wait_for_timeout(700)
     assert watched.value("step") == here  # pause pauses
     page.keyboard.press(" ")
-    watched.wait_value("step", 8, timeout=40)
+    watched.wait_value("step", 8)
     expect(page.get_by_role("button", name="Play the trips")).to_be_visible()
 
 
@@ -125,8 +125,8 @@ def test_the_loop_plays_beside_the_trips_to_the_end_of_both(watched):
     expect(trips(page).locator("text.pass")).to_have_text("32 passes")
     page.keyboard.press(" ")
     watched.wait_value("step", 1)
-    watched.wait_value("step", steps, timeout=60)
-    expect(page.get_by_role("button", name="Play the trips")).to_be_visible(timeout=30_000)
+    watched.wait_value("step", steps)
+    expect(page.get_by_role("button", name="Play the trips")).to_be_visible()
     assert watched.value("stream-bytes") == total
 
 

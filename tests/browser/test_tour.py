@@ -17,7 +17,7 @@ FOCUS = """() => {
 def at(page, slug: str, tour: str | None = "10") -> None:
     """Wait until the page stands on a plate, and on a tour or on none."""
     there = rf"[?&]plate={slug}&" + (f".*tour={tour}" if tour else "(?!.*tour=)")
-    page.wait_for_url(re.compile(there), timeout=30_000)
+    page.wait_for_url(re.compile(there))
     expect(page.locator("nav.tour")).to_have_count(1 if tour else 0)
 
 
@@ -34,7 +34,7 @@ def test_present_leaves_the_focus_on_the_picture_and_space_plays(watched):
     page = watched.open("?plate=wall")
     page.wait_for_timeout(800)
     page.get_by_role("button", name="Present").click()
-    page.wait_for_function(f"({FOCUS})().includes('scrubber')", timeout=20_000)
+    page.wait_for_function(f"({FOCUS})().includes('scrubber')")
     page.keyboard.press("Space")
     expect(page.get_by_role("button", name="Present")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("[data-act=play]").first).to_have_attribute("aria-label", re.compile("Pause", re.I))

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from plates.registry import PLATES
-from tests.browser.conftest import Watched
+from tests.browser.conftest import Watched, opened_context
 from tests.served import ROOT, free_port, serve
 
 # What such a machine's import system does: it finds nothing.
@@ -39,8 +39,13 @@ def bare_server(tmp_path_factory):
 
 def test_every_plate_works_and_says_what_is_missing(bare_server, chromium):
     address, log = bare_server
-    context = chromium.new_context(viewport={"width": 1400, "height": 1000})
-    found = Watched(context.new_page(), address)
+    with opened_context(chromium) as context:
+        walk_through(Watched(context.new_page(), address))
+    assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
+
+
+def walk_through(found: Watched) -> None:
+    """Go through all plates in one page."""
     page = found.open()
     for plate in PLATES:
         found.follow(f"?plate={plate.slug}")
@@ -50,5 +55,3 @@ def test_every_plate_works_and_says_what_is_missing(bare_server, chromium):
         if plate.slug in ("machine", "softmax"):
             expect(page.get_by_text("PyTorch is not installed on this server").first).to_be_attached()
         found.silent()
-    context.close()
-    assert "Traceback" not in log.read_text(), log.read_text()[-3000:]

@@ -1,13 +1,30 @@
-"""The machine plate on a recording that holds every case, for the tests of its parts."""
+"""What tests of plates share: a document that is served, and the machine plate on a recording that holds every case."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import panel as pn
 import pytest
+from bokeh.document import Document
+from panel.io.state import set_curdoc
 
 from plates import provenance
 from tests.plates import fake_recording
 from tests.plates.walk import open_plate
 from workshop.recordings.evidence import Evidence
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """A document with a reader at the other end, whose page is loaded."""
+    doc = Document()
+    asked = SimpleNamespace(arguments={}, headers={}, cookies={})
+    reader = SimpleNamespace(id="reader", destroyed=False, request=asked)
+    monkeypatch.setattr(doc, "_session_context", lambda: reader)
+    monkeypatch.setattr(pn.state, "onload", lambda callback: callback())
+    with set_curdoc(doc):
+        yield doc
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import time
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -13,6 +12,7 @@ import pytest
 from plates import language, machine_run, provenance, text
 from plates.settings import Settings
 from tests.plates.english import read, stray
+from tests.plates.event_loop import EventLoop
 from tests.workshop import fake_device as fake
 from workshop import block_masks, expressions, hardware, kv_cache, language_models, presets, results
 from workshop.formulas import FORMULAS
@@ -202,29 +202,23 @@ def test_another_language_changes_the_words_of_a_formula_and_nothing_else():
 # Runs ---------------------------------------------------------------------------------------------------
 
 ZH = text.labels("machine", "zh")
+LOOP = EventLoop()
 COMMAND = [sys.executable, "-m", "tests.workshop.fake_device"]
 
 
 @pytest.fixture(scope="module")
 def runner():
-    made = Runner("cuda:0", COMMAND, idle=30, silent=30, patience=0.5)
+    made = Runner("cuda:0", COMMAND, idle=30, silent=120, patience=0.5)
     yield made
     made.close()
 
 
 def panel(runner: Runner, N: int) -> machine_run.RunPanel:
-    made = machine_run.RunPanel(Settings(N=N, Br=128, Bc=32, lang="zh"), ZH, find=lambda: runner)
+    made = LOOP.serve(machine_run.RunPanel(Settings(N=N, Br=128, Bc=32, lang="zh"), ZH, find=lambda: runner))
     made.heard = []
     show = made._show
     made._show = lambda turn, update: (show(turn, update), made.heard.append(made._state.object))
     return made
-
-
-def wait(true) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def check(made: machine_run.RunPanel) -> str:
@@ -244,7 +238,7 @@ def check(made: machine_run.RunPanel) -> str:
 def test_a_run_in_chinese(runner, N):
     made = panel(runner, getattr(fake, N))
     made.start()
-    wait(lambda: not made.busy)
+    LOOP.until(lambda: not made.busy)
     shown = check(made)
     assert {"NORMAL": "测了", "REFUSE": "无法启动", "CRASH": "新的进程", "EXIT": "状态 9"}.get(N, "") in shown
 
@@ -253,11 +247,11 @@ def test_waiting_and_cancelling_in_chinese(runner):
     first, second = panel(runner, fake.SLOW), panel(runner, fake.NORMAL)
     second.session.key = "another reader"
     first.start()
-    wait(lambda: any("running" in html for html in first.heard))
+    LOOP.until(lambda: any("running" in html for html in first.heard))
     second.start()
     second.cancel()
-    wait(lambda: not second.busy)
+    LOOP.until(lambda: not second.busy)
     assert "开始之前已取消" in check(second)
     first.cancel()
-    wait(lambda: not first.busy)
+    LOOP.until(lambda: not first.busy)
     assert "已取消" in check(first)

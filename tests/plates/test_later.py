@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import panel as pn
-import pytest
 from bokeh.document import Document
-from panel.io.state import set_curdoc
 
 from plates import typography
 from plates.later import Later
 from plates.machine import Machine
 from plates.settings import Settings
-
-
-@pytest.fixture
-def served(monkeypatch):
-    """A document with a reader at the other end, whose page is loaded."""
-    doc = Document()
-    asked = SimpleNamespace(arguments={}, headers={}, cookies={})
-    reader = SimpleNamespace(id="reader", destroyed=False, request=asked)
-    monkeypatch.setattr(doc, "_session_context", lambda: reader)
-    monkeypatch.setattr(pn.state, "onload", lambda callback: callback())
-    with set_curdoc(doc):
-        yield doc
 
 
 def parts(seen: list):

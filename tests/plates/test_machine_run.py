@@ -7,37 +7,32 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 
 import pytest
 
 from plates import text
 from plates.machine_run import RunPanel, result
 from plates.settings import Settings
+from tests.plates.event_loop import EventLoop
 from tests.workshop import fake_device as fake
 from workshop.kernels.requests import Request, Update
 from workshop.kernels.runner import Runner
 
 WORDS = text.labels("machine")
+LOOP = EventLoop()
 COMMAND = [sys.executable, "-m", "tests.workshop.fake_device"]
 
 
 @pytest.fixture
 def runner():
-    made = Runner("cuda:0", COMMAND, idle=30, silent=30, patience=0.5)
+    made = Runner("cuda:0", COMMAND, idle=30, silent=120, patience=0.5)
     yield made
     made.close()
 
 
 def panel(runner, **settings) -> RunPanel:
-    return RunPanel(Settings(**settings), WORDS, find=lambda: runner)
-
-
-def wait(panel: RunPanel, true, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, panel._state.object
-        time.sleep(0.02)
+    made = RunPanel(Settings(**settings), WORDS, find=lambda: runner)
+    return LOOP.serve(made) if isinstance(runner, Runner) else made
 
 
 class Recorder:
@@ -79,7 +74,7 @@ def test_a_run_to_its_end(runner):
     assert "This server has a GPU" in made._what.object and not made._run.disabled
     made.start()
     assert made._run.disabled and not made._stop.disabled
-    wait(made, lambda: not made.busy)
+    LOOP.until(lambda: not made.busy)
     page = made._result.object
     assert made._last.state == "done" and made._stop.disabled and not made._run.disabled
     assert 'class="kind kind-live"' in page and "Measured just now on NVIDIA H200" in page
@@ -93,7 +88,7 @@ def test_a_run_to_its_end(runner):
 def test_a_refusal_is_a_sentence(runner):
     made = panel(runner, N=fake.REFUSE, Br=64, Bc=256)
     made.start()
-    wait(made, lambda: not made.busy)
+    LOOP.until(lambda: not made.busy)
     assert "needs 278,528 B" in made._result.object and "it would not launch" in made._result.object
     assert 'data-readout="live-time-teaching"' not in made._result.object
 
@@ -101,41 +96,41 @@ def test_a_refusal_is_a_sentence(runner):
 def test_standard_that_cannot_fit_is_skipped_and_said(runner):
     made = panel(runner, N=fake.NO_ROOM)
     made.start()
-    wait(made, lambda: not made.busy)
+    LOOP.until(lambda: not made.busy)
     assert "so it was not started" in made._result.object
 
 
 def test_an_impossible_rate_is_remarked_on(runner):
     made = panel(runner, N=fake.ABSURD)
     made.start()
-    wait(made, lambda: not made.busy)
+    LOOP.until(lambda: not made.busy)
     assert "No kernel can do that" in made._result.object
 
 
 def test_a_crash_is_a_sentence_and_the_next_run_works(runner):
     made = panel(runner, N=fake.CRASH)
     made.start()
-    wait(made, lambda: not made.busy)
+    LOOP.until(lambda: not made.busy)
     assert made._last.state == "failed" and "state-failed" in made._state.object
     made._settings.N = fake.NORMAL
     made.start()
-    wait(made, lambda: not made.busy)
+    LOOP.until(lambda: not made.busy)
     assert made._last.state == "done"
 
 
 def test_place_in_the_queue_progress_and_cancel(runner):
     first, second = panel(runner, N=fake.SLOW), panel(runner, N=fake.SLOW)
     first.start()
-    wait(first, lambda: "timing" in first._state.object)
+    LOOP.until(lambda: "timing" in first._state.object)
     assert re.search(r'<progress max="1" value="0\.\d+"', first._state.object)
     second.start()
-    wait(second, lambda: "one run is ahead of yours" in second._state.object)
+    LOOP.until(lambda: "one run is ahead of yours" in second._state.object)
     first.cancel()
-    wait(first, lambda: not first.busy)
+    LOOP.until(lambda: not first.busy)
     assert first._last.state == "cancelled" and first._result.object == ""
-    wait(second, lambda: "timing" in second._state.object)
+    LOOP.until(lambda: "timing" in second._state.object)
     second.session.close()  # the reader closes the page
-    wait(second, lambda: not runner.busy)
+    LOOP.until(lambda: not runner.busy)
 
 
 def test_a_closed_page_gives_up_its_run_and_draws_no_more():
@@ -200,9 +195,9 @@ def test_the_cpu_really_runs():
     """Standard attention and torch's fused kernel on this machine's CPU: time, memory and error, labelled live."""
     cpu = Runner("cpu", idle=5)
     try:
-        made = RunPanel(Settings(N=512, d=64, H=2), WORDS, find=lambda: cpu)
+        made = panel(cpu, N=512, d=64, H=2)
         made.start()
-        wait(made, lambda: not made.busy, 240)
+        LOOP.until(lambda: not made.busy, 240)
         page = made._result.object
         assert made._last.state == "done", made._state.object
         shown = {k: float(v) for k, v in re.findall(r'data-readout="([^"]+)" data-value="([^"]+)"', page)}
@@ -219,7 +214,7 @@ def test_the_cpu_really_runs():
 def test_peak_memory_that_is_not_known_is_not_invented(runner):
     made = panel(runner, N=fake.NORMAL)
     made.start()
-    wait(made, lambda: not made.busy)
+    LOOP.until(lambda: not made.busy)
     found = made._last.result
     for entry in found.provenance["peak_bytes"]:
         entry["bytes"] = None

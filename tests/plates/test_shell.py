@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 
 import pytest
 
@@ -101,3 +102,23 @@ def test_what_a_plate_does_not_use_changes_nothing_on_it(plate, gpu):
                 text = typography.finished(shown._html(block, facts), atlas.settings.lang)
                 assert pane.object == text, f"{name}={value} changes {block}"
         setattr(atlas.settings, name, before)
+
+
+@pytest.mark.parametrize("go", ["link", "reset"])
+def test_what_was_changed_just_before_a_link_belongs_to_the_entry_left(served, monkeypatch, go):
+    """Changes are shown a moment later while others keep the page busy; a link can come before."""
+    atlas = open_plate("softmax", "&step=1&N=4096")
+    atlas._on_search("ready", "")
+    told = []
+    monkeypatch.setattr(atlas.history, "show", lambda search, *, push, **_: told.append((push, search)))
+    atlas._last_end = time.monotonic() + 60
+    atlas.settings.param.update(step=2, d=64)
+    assert not told, "it waits"
+    if go == "link":
+        atlas._on_search("follow", "?step=3")
+    else:
+        atlas._on_reset()
+    (first, left), (last, new) = told
+    assert (first, last) == (False, True)
+    assert "step=2" in left and "d=64" in left
+    assert ("step=3" in new and "d=64" in new) if go == "link" else ("step" not in new and "d=64" not in new)
