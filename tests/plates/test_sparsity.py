@@ -10,7 +10,7 @@ import panel as pn
 import pytest
 
 from plates import sparsity, text
-from tests.plates.walk import complaints, open_plate
+from tests.plates.walk import complaints, open_plate, turn
 from workshop import block_masks, mask_picture, masks, results, roofline, traffic
 from workshop.block_masks import PATTERNS
 
@@ -38,15 +38,23 @@ def readouts(atlas) -> dict[str, str]:
     return dict(re.findall(r'data-readout="([^"]+)" data-value="([^"]+)"', html(atlas)))
 
 
+@pytest.fixture(scope="module")
+def one_page():
+    """A page that tests which only look turn to what they want to see."""
+    return open_plate("sparsity")
+
+
 @pytest.mark.parametrize("causal", [0, 1])
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("query", EXTREMES)
-def test_every_mask_at_the_ends_of_the_problem(pattern, query, causal):
+def test_every_mask_at_the_ends_of_the_problem(one_page, pattern, query, causal):
     for own in (
         "&window=1&tokens=0&stride=2&density=0",
         "&window=1048576&tokens=4096&stride=4096&density=100",
     ):
-        atlas, plate = plate_of(f"{query}&pattern={pattern}&causal={causal}{own}")
+        atlas = turn(one_page, f"{query}&pattern={pattern}&causal={causal}{own}")
+        plate = atlas.plates["sparsity"]
+        assert plate.local.pattern == pattern and atlas.settings.causal == bool(causal)
         assert not complaints(atlas)
         picture = json.loads(plate._view_of_mask.picture)
         assert 1 <= len(picture["live"]) <= mask_picture.MOST

@@ -14,6 +14,7 @@ from bokeh.models import ColumnDataSource
 from plates.registry import PLATES
 from plates.settings import CUSTOM_GPU, SHARED
 from plates.shell import Atlas
+from tests.whole_links import whole
 
 
 def ends(owner: param.Parameterized, name: str) -> list:
@@ -33,6 +34,12 @@ def ends(owner: param.Parameterized, name: str) -> list:
 def open_plate(slug: str, query: str = "") -> Atlas:
     """Return a page that shows the plate ``slug``."""
     return Atlas(PLATES, f"?plate={slug}{query}")
+
+
+def turn(atlas: Atlas, query: str = "") -> Atlas:
+    """Turn a page to what a fresh one of its plate shows at ``query``; returns the page."""
+    atlas._on_search("back", whole(f"?plate={atlas.settings.plate}{query}"))
+    return atlas
 
 
 def complaints(atlas: Atlas) -> list[str]:
@@ -66,15 +73,14 @@ def complaints(atlas: Atlas) -> list[str]:
 
 def pairs(atlas: Atlas):
     """Yield settings of all controls of a plate. In all of them together, each end and the default of a control meets
-    each end and the default of every other (pairwise testing); two orders of the controls give two such tables."""
+    each end and the default of every other (pairwise testing)."""
     plate = atlas.plates[atlas.settings.plate]
     controls = [(atlas.settings, n) for n in (*SHARED, *CUSTOM_GPU) if n in plate.uses or n in CUSTOM_GPU]
     if plate.local is not None:
         controls += [(plate.local, n) for n in plate.local_keys]
-    for order in (controls, controls[::-1]):
-        levels = [[*ends(owner, name), owner.param[name].default] for owner, name in order]
-        for row in AllPairs([range(len(values)) for values in levels]):
-            yield {control: values[k] for control, values, k in zip(order, levels, row, strict=True)}
+    levels = [[*ends(owner, name), owner.param[name].default] for owner, name in controls]
+    for row in AllPairs([range(len(values)) for values in levels]):
+        yield {control: values[k] for control, values, k in zip(controls, levels, row, strict=True)}
 
 
 def put(change: dict) -> None:
