@@ -12,6 +12,8 @@ from plates.cliff import LEFT, RIGHT
 from workshop import sram, units
 from workshop.problem import Problem, Tile
 
+pytestmark = pytest.mark.page("shared")
+
 
 def verdict(page):
     return page.locator(".verdict").first
