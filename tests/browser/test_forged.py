@@ -15,6 +15,7 @@ import pytest
 from param import descendents
 
 from plates.drawn import Drawn
+from plates.registry import PLATES
 from tests.browser.conftest import PATIENCE
 from tests.browser.forger import Forger
 from tests.browser.test_page import bytes_of
@@ -140,6 +141,7 @@ async def forge(address: str, slug: str) -> Counter:
 
 
 def test_all_pictures_are_forged_somewhere():
+    assert set(PICTURES) <= {plate.slug for plate in PLATES}
     assert {part.__name__ for part in descendents(Drawn)} - {"Drawn"} == set().union(*PICTURES.values())
 
 
