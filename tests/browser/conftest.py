@@ -185,7 +185,10 @@ class Resident(Watched):
         expect(self.page.locator("nav a[aria-current=page]")).to_have_attribute("href", f"?plate={slug}")
         self.page.wait_for_selector("[data-readout]")
         expect(self.page.locator(".growing")).to_have_count(0)
-        self.page.wait_for_function("() => Bokeh.documents.every((d) => d.is_idle)")
+        # what the server puts off until a reader rests is due now, and done before it answers again
+        self.page.wait_for_timeout(400)
+        self.page.evaluate("() => { document.title = ''; dispatchEvent(new PopStateEvent('popstate')) }")
+        self.page.wait_for_function("() => document.title !== '' && Bokeh.documents.every((d) => d.is_idle)")
         self.page.locator(".main-content").evaluate("m => m.scrollTo(0, 0)")
         return self.page
 
@@ -212,15 +215,8 @@ def watched(request, server, chromium) -> Iterator[Watched]:
     found.silent()
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items) -> None:
-    """Mark everything here as a browser test; tests that share no page may run on any worker."""
+    """Mark everything here as a browser test."""
     for item in items:
-        if Path(__file__).parent not in Path(item.path).parents:
-            continue
-        item.add_marker(pytest.mark.browser)
-        marker = item.get_closest_marker("page")
-        if "kept" in item.fixturenames:
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem} {item.callspec.id}"))
-        elif not (marker and marker.args == ("shared",)):
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem} {item.originalname}"))
+        if Path(__file__).parent in Path(item.path).parents:
+            item.add_marker(pytest.mark.browser)

@@ -142,7 +142,10 @@ async def forge(address: str, slug: str) -> Counter:
 
 def test_all_pictures_are_forged_somewhere():
     assert set(PICTURES) <= {plate.slug for plate in PLATES}
-    assert {part.__name__ for part in descendents(Drawn)} - {"Drawn"} == set().union(*PICTURES.values())
+    ours = [
+        part for part in descendents(Drawn) if part is not Drawn and part.__module__.startswith("plates.")
+    ]
+    assert {part.__name__ for part in ours} == set().union(*PICTURES.values())
 
 
 @pytest.mark.parametrize("slug", PICTURES)

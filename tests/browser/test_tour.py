@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 
-import pytest
 from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENCE
 
 FOCUS = """() => {
   let e = document.activeElement
@@ -21,13 +23,17 @@ def at(page, slug: str, tour: str | None = "10") -> None:
     expect(page.locator("nav.tour")).to_have_count(1 if tour else 0)
 
 
-@pytest.mark.parametrize("key", ["PageDown", "Space", "ArrowDown", "End"])
-def test_keys_scroll_a_fresh_page(watched, key):
+def test_keys_scroll_a_fresh_page(watched):
     page = watched.open("?plate=traffic")
-    page.wait_for_timeout(800)
-    page.keyboard.press(key)
-    page.wait_for_timeout(800)
-    assert page.locator(".main-content").evaluate("m => m.scrollTop") > 0
+    main = page.locator(".main-content")
+    for key in ("PageDown", "Space", "ArrowDown", "End"):
+        page.keyboard.press(key)
+        end = time.monotonic() + PATIENCE
+        while not main.evaluate("m => m.scrollTop"):
+            assert time.monotonic() < end, f"{key} scrolls nothing"
+            page.wait_for_timeout(50)
+        page.wait_for_timeout(500)  # browsers scroll smoothly
+        main.evaluate("m => m.scrollTo({ top: 0, behavior: 'instant' })")
 
 
 def test_present_leaves_the_focus_on_the_picture_and_space_plays(watched):
