@@ -8,6 +8,7 @@ import param
 
 from plates import controls, text
 from plates.agreement import Agreement
+from plates.blocks import Blocks
 from plates.drawn import sent
 from plates.language import Labels
 from plates.loop import Loop, listing, opening, play
@@ -172,22 +173,24 @@ class Memory(Plate):
         }
         facts["multiples_text"] = words["multiples_text"].format(**facts)
         facts["loop_text"] = loop["steps"][self._step(loop)]["say"]
-        facts["blocks"] = {
-            "kept": kept_table(kept, words, self.said),
-            "passes": pass_table(times, words),
-            "ledgers": "".join(
-                text.ledger(
-                    ledger,
-                    problem.element_bytes,
-                    words[f"ledger_{k}"].format(boundary=facts["boundary"]),
-                    self.settings.lang,
-                )
-                for k, ledger in ledgers.items()
-            ),
-            "gradients": report_table(report, words),
-            "figure2": figure_2(words),
-            "papermemory": memory_table(words),
-        }
+        facts["blocks"] = Blocks(
+            lambda: {
+                "kept": kept_table(kept, words, self.said),
+                "passes": pass_table(times, words),
+                "ledgers": "".join(
+                    text.ledger(
+                        ledger,
+                        problem.element_bytes,
+                        words[f"ledger_{k}"].format(boundary=facts["boundary"]),
+                        self.settings.lang,
+                    )
+                    for k, ledger in ledgers.items()
+                ),
+                "gradients": report_table(report, words),
+                "figure2": figure_2(words),
+                "papermemory": memory_table(words),
+            }
+        )
         return facts
 
     def readouts(self, facts: dict) -> list[text.Readout]:

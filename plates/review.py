@@ -8,6 +8,7 @@ import panel as pn
 import param
 
 from plates import controls, glossary, ladder, predict_cards, quiz_questions, text
+from plates.blocks import Blocks
 from plates.drawn import sent
 from plates.plate import Plate
 from plates.published import tables
@@ -107,13 +108,15 @@ class Review(Plate):
             "_": (shown, found),
         }
         facts["description"] = text.fill(text.sections(self.slug, s.lang)["said"], facts)
-        facts["blocks"] = {
-            "ladder": ladder.html(problem, tile, s.gpu_record, "bound", s.lang),
-            "verdict": self._verdict(facts, found),
-            "versions": self._generations(problem, tile, words),
-            "rates": self._rates(problem, tile, words),
-            "published": tables(s.lang),
-        }
+        facts["blocks"] = Blocks(
+            lambda: {
+                "ladder": ladder.html(problem, tile, s.gpu_record, "bound", s.lang),
+                "verdict": self._verdict(facts, found),
+                "versions": self._generations(problem, tile, words),
+                "rates": self._rates(problem, tile, words),
+                "published": tables(s.lang),
+            }
+        )
         return facts
 
     def readouts(self, facts: dict) -> list[text.Readout]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import param
 
 from plates import controls, provenance, text
+from plates.blocks import Blocks
 from plates.plate import Plate
 from plates.roles import MODEL as ROLE
 from plates.roof_chart import RoofChart
@@ -99,14 +100,16 @@ class Roofline(Plate):
         facts["roof_text"] = words["roof_text"].format(**facts)
         recorded = self._recorded() if self.local.measured else {}
         facts["recorded"] = recorded
-        facts["blocks"] = {
-            "measured": self._measured(recorded, words),
-            "verdict": f'<p class="verdict">{facts["verdict"]}</p>',
-            "bars": bars([self._lane(model, times, facts, words) for model in self._shown()]),
-            "formulas": self._formulas(),
-            "models": self._models(times, words),
-            "gpus_table": self._gpus(problem, tile, words),
-        }
+        facts["blocks"] = Blocks(
+            lambda: {
+                "measured": self._measured(recorded, words),
+                "verdict": f'<p class="verdict">{facts["verdict"]}</p>',
+                "bars": bars([self._lane(model, times, facts, words) for model in self._shown()]),
+                "formulas": self._formulas(),
+                "models": self._models(times, words),
+                "gpus_table": self._gpus(problem, tile, words),
+            }
+        )
         return facts
 
     def _shown(self) -> list[str]:

@@ -8,6 +8,7 @@ import panel as pn
 import param
 
 from plates import controls, serving_tables, text
+from plates.blocks import Blocks
 from plates.drawn import sent
 from plates.plate import Plate
 from plates.serving_figures import Intensities, StepBytes
@@ -135,17 +136,21 @@ class Serving(Plate):
             "b": size,
         }
         cache, cost = kv_cache.CACHE, kv_cache.INTENSITY
-        facts["blocks"] = {
-            "fits": serving_tables.fits(own.model, s, gpu, own.gpus, words),
-            "cache_formula": self.law(cache, cache.with_values(**values), words["formula_cache"], "flash"),
-            "intensity_formula": self.law(
-                cost, cost.with_values(group=model.group, b=size), words["formula_intensity"], "over"
-            ),
-            "window": f'<p class="note">{facts["window"]}</p>' if facts["window"] else "",
-            "sms": serving_tables.sms(now, words),
-            "occupancy": serving_tables.occupancy(model, s.B, gpu, own.gpus, (own.splits, fewest), words),
-            "models": serving_tables.models(own.model, s, words, self.said),
-        }
+        facts["blocks"] = Blocks(
+            lambda: {
+                "fits": serving_tables.fits(own.model, s, gpu, own.gpus, words),
+                "cache_formula": self.law(
+                    cache, cache.with_values(**values), words["formula_cache"], "flash"
+                ),
+                "intensity_formula": self.law(
+                    cost, cost.with_values(group=model.group, b=size), words["formula_intensity"], "over"
+                ),
+                "window": f'<p class="note">{facts["window"]}</p>' if facts["window"] else "",
+                "sms": serving_tables.sms(now, words),
+                "occupancy": serving_tables.occupancy(model, s.B, gpu, own.gpus, (own.splits, fewest), words),
+                "models": serving_tables.models(own.model, s, words, self.said),
+            }
+        )
         return facts
 
     def _prompt(self, model: LanguageModel) -> Problem:

@@ -10,6 +10,7 @@ import param
 
 from plates import controls, exactness, text
 from plates.agreement import Agreement
+from plates.blocks import Blocks
 from plates.drawn import sent
 from plates.plate import Plate
 from plates.stepper import Stepper
@@ -179,14 +180,18 @@ class Softmax(Plate):
                 "blind_row": int(np.flatnonzero(~blind)[0]) + 1,
                 "error": units.number(run.error_max, 2),
                 "description": narration.narrate(run, number, _phrases(s.lang)),
-                "blocks": lab["lab_blocks"]
-                | {
-                    "rescale": self._rescale(visit, row, words),
-                    "crossings": self._orders(ledgers, problem, standard, words),
-                    "ledger": text.ledger(
-                        ledgers[small.order], problem.element_bytes, words["ledger"], s.lang
-                    ),
-                },
+                "blocks": Blocks(
+                    lambda: (
+                        lab["lab_blocks"]
+                        | {
+                            "rescale": self._rescale(visit, row, words),
+                            "crossings": self._orders(ledgers, problem, standard, words),
+                            "ledger": text.ledger(
+                                ledgers[small.order], problem.element_bytes, words["ledger"], s.lang
+                            ),
+                        }
+                    )
+                ),
                 "_": (run, number, ledgers[small.order].bytes(s.dtype), standard, chip, words),
             }
         )

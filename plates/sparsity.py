@@ -8,6 +8,7 @@ import panel as pn
 import param
 
 from plates import controls, sparsity_tables, text
+from plates.blocks import Blocks
 from plates.drawn import sent
 from plates.mask_view import MaskView, drawing
 from plates.plate import Plate
@@ -157,12 +158,14 @@ class Sparsity(Plate):
         spoken = {f"left_{name}": units.percent(value) for name, value in left.items()}
         facts["description"] = words["description"].format(**facts, **spoken)
         facts["waste_description"] = words["waste_description"].format(**facts)
-        facts["blocks"] = {
-            "formula": self._formula(counts, plain, tile, words),
-            "ways": sparsity_tables.ways(counts, plain, tile, gpu, times, gather_bytes, words),
-            "ledger": text.ledger(ledgers["mask"], problem.element_bytes, words["ledger"], s.lang),
-            "gathered": sparsity_tables.gathered(gathered, gather_bytes, words, s.lang, self.said),
-        }
+        facts["blocks"] = Blocks(
+            lambda: {
+                "formula": self._formula(counts, plain, tile, words),
+                "ways": sparsity_tables.ways(counts, plain, tile, gpu, times, gather_bytes, words),
+                "ledger": text.ledger(ledgers["mask"], problem.element_bytes, words["ledger"], s.lang),
+                "gathered": sparsity_tables.gathered(gathered, gather_bytes, words, s.lang, self.said),
+            }
+        )
         return facts
 
     @staticmethod

@@ -8,6 +8,7 @@ from dataclasses import replace
 import param
 
 from plates import controls, ladder, landscape, loop_orders, text, tile_bar
+from plates.blocks import Blocks
 from plates.cliff import Cliff
 from plates.compile_panel import CompilePanel
 from plates.landscape import Landscape
@@ -104,15 +105,17 @@ class Tiles(Plate):
         facts["cliff_text"] = words["cliff_text"].format(**unbroken)
         facts["map_text"] = words["map_text"].format(**unbroken)
         kernel = self.local.tile_view == "kernel"
-        facts["blocks"] = {
-            "verdict": self._sentence(facts["verdict"], needs.fits),
-            "bar": tile_bar.bars(self._kernel_bars() if kernel else self._teaching_bars()),
-            "kernel": self._kernel_verdict() if kernel else "",
-            "ladder": ladder.html(problem, tile, gpu, "tiled", s.lang),
-            "formulas": self._formulas(),
-            "orders": self._orders(facts, words),
-            "pins": self._pins_table(words),
-        }
+        facts["blocks"] = Blocks(
+            lambda: {
+                "verdict": self._sentence(facts["verdict"], needs.fits),
+                "bar": tile_bar.bars(self._kernel_bars() if kernel else self._teaching_bars()),
+                "kernel": self._kernel_verdict() if kernel else "",
+                "ladder": ladder.html(problem, tile, gpu, "tiled", s.lang),
+                "formulas": self._formulas(),
+                "orders": self._orders(facts, words),
+                "pins": self._pins_table(words),
+            }
+        )
         return facts
 
     @staticmethod

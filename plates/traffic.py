@@ -7,6 +7,7 @@ import param
 from bokeh.models import ColumnDataSource
 
 from plates import controls, figures, ladder, text
+from plates.blocks import Blocks
 from plates.plate import Plate
 from plates.roles import MODEL as ROLE
 from workshop import break_even, formulas, traffic, units
@@ -90,12 +91,14 @@ class Traffic(Plate):
             facts[model] = units.bytes_(moved[model])
             facts[f"{model}_ratio"] = units.ratio(ratio[model])
         facts["description"] = words["spoken"].format(**facts)
-        facts["blocks"] = {
-            "ladder": ladder.html(problem, tile, gpu, "bound", s.lang),
-            "formulas": self._formulas(),
-            "answers": self._answers(totals, moved, ratio),
-            "ledgers": self._ledgers(ledgers, problem),
-        }
+        facts["blocks"] = Blocks(
+            lambda: {
+                "ladder": ladder.html(problem, tile, gpu, "bound", s.lang),
+                "formulas": self._formulas(),
+                "answers": self._answers(totals, moved, ratio),
+                "ledgers": self._ledgers(ledgers, problem),
+            }
+        )
         return facts
 
     def readouts(self, facts: dict) -> list[text.Readout]:

@@ -6,6 +6,7 @@ import param
 
 from plates import controls, stream, text
 from plates.agreement import Agreement
+from plates.blocks import Blocks
 from plates.drawn import sent
 from plates.plate import Plate
 from plates.trips import Trips, picture, share, squares
@@ -138,10 +139,12 @@ class Wall(Plate):
             for p in found
         )
         facts["sizes_text"] = words["spoken_sizes"].format(**facts)
-        facts["blocks"] = {
-            "intensity": self._intensities(found, problem, gpu, words),
-            "hierarchy": levels(gpu, words, self.said),
-        }
+        facts["blocks"] = Blocks(
+            lambda: {
+                "intensity": self._intensities(found, problem, gpu, words),
+                "hierarchy": levels(gpu, words, self.said),
+            }
+        )
         return facts
 
     def readouts(self, facts: dict) -> list[text.Readout]:

@@ -32,5 +32,5 @@ export CHROMIUM
 "$venv/bin/python" -m ruff check .
 "$venv/bin/python" -m ruff format --check .
 if [ $# -eq 0 ]; then set -- -m "not gpu"; fi
-# processes, each with a server and a browser of its own; a file stays in one of them, and the browser's, the longest, come first
-exec "$venv/bin/python" -m pytest -n 3 --dist loadfile --no-loadscope-reorder "$@"
+# two processes, each with a server and a browser of its own; a file stays in one of them, and the browser's, the longest, come first
+exec "$venv/bin/python" -m pytest -n 2 --dist loadfile --no-loadscope-reorder "$@"

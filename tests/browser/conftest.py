@@ -14,7 +14,6 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.served import ROOT, free_port, serve
-from tests.whole_links import whole
 
 FLAGS = [
     "--no-sandbox",
@@ -161,57 +160,12 @@ class Watched:
             self.page.wait_for_timeout(20)
 
 
-# As Back does: the address first, its fields in an order that the server does not write, then the news of it.
-TURN = """(query) => {
-  history.pushState(null, "", query.replace(/^[?]([^&]*)&(.*)$/, "?$2&$1"))
-  dispatchEvent(new PopStateEvent("popstate"))
-}"""
-
-
-class Resident(Watched):
-    """A page that the tests of a file share: opened once, turned by Back to what a fresh page would show."""
-
-    def open(self, query: str = "") -> Page:
-        """Show what a fresh page shows at ``query``, and wait until all of it is there."""
-        wanted = dict(parse_qsl(query.removeprefix("?")))
-        if "lang" in wanted.keys() | _query_of(self.page.url).keys() or self.page.url == "about:blank":
-            return super().open(query)  # a page keeps its language
-        if self.page.viewport_size != DESKTOP:
-            self.page.set_viewport_size(DESKTOP)
-        self.page.evaluate("document.activeElement?.blur()")
-        self.page.evaluate(TURN, whole(query))
-        slug = wanted["plate"]
-        self.page.wait_for_url(lambda url: urlsplit(url).query.startswith(f"plate={slug}&N="))
-        expect(self.page.locator("nav a[aria-current=page]")).to_have_attribute("href", f"?plate={slug}")
-        self.page.wait_for_selector("[data-readout]")
-        expect(self.page.locator(".growing")).to_have_count(0)
-        # what the server puts off until a reader rests is due now, and done before it answers again
-        self.page.wait_for_timeout(400)
-        self.page.evaluate("() => { document.title = ''; dispatchEvent(new PopStateEvent('popstate')) }")
-        self.page.wait_for_function("() => document.title !== '' && Bokeh.documents.every((d) => d.is_idle)")
-        self.page.locator(".main-content").evaluate("m => m.scrollTo(0, 0)")
-        return self.page
-
-
-@pytest.fixture(scope="module")
-def shared_page(server, chromium) -> Iterator[Resident]:
-    """The page of the tests of a file that need no fresh one: see `watched`."""
-    with opened_context(chromium) as context:
-        yield Resident(context.new_page(), server)
-
-
 @pytest.fixture
-def watched(request, server, chromium) -> Iterator[Watched]:
-    """A page that must end with a silent console and no request to anywhere but the server: a fresh one, or that of
-    the file where the marker ``page`` says "shared"."""
-    marker = request.node.get_closest_marker("page")
-    if marker and marker.args == ("shared",):
-        found = request.getfixturevalue("shared_page")
+def watched(server, chromium) -> Iterator[Watched]:
+    """A fresh page that must end with a silent console and no request to anywhere but the server."""
+    with opened_context(chromium) as context:
+        found = Watched(context.new_page(), server)
         yield found
-    else:
-        with opened_context(chromium) as context:
-            found = Watched(context.new_page(), server)
-            yield found
     found.silent()
 
 

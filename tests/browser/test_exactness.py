@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from workshop import breakage, precision
 from workshop.score_patterns import make
-
-pytestmark = pytest.mark.page("shared")
 
 
 def _compared(name, order="forward"):

@@ -72,7 +72,7 @@ def test_slider_keys_and_back_in_quick_alternation_come_to_agree(watched, seed):
     page = watched.open("?plate=traffic")
     for N in (512, 2048, 8192, 32768, 131072, 1024):
         page.evaluate(FOLLOW, f"?N={N}")
-        page.wait_for_timeout(100)
+        wait_query(page, N=str(N))
     page.get_by_role("slider", name="N, tokens").focus()
     at, last = 5, 5  # of the entries: never past the first, which would leave the page
     for _ in range(16):

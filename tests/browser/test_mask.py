@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pytest
 from playwright.sync_api import expect
 
 from workshop import block_masks
-
-pytestmark = pytest.mark.page("shared")
-
 
 TILES_A_CELL = 4 * 8  # N = 8,192 in cells of 512, tiles of 128 x 64
 

@@ -14,9 +14,6 @@ from plates.memory import _SHAPES as SHAPES
 from workshop.score_patterns import PATTERNS, make
 from workshop.trace import trace
 
-pytestmark = pytest.mark.page("shared")
-
-
 NUMBER = re.compile(r"^−?\d\.\d\d$")
 WIDTHS = [1400, 768, 390]
 

@@ -10,8 +10,6 @@ from tests.browser.conftest import wait_query
 from workshop import round_trips
 from workshop.problem import Problem
 
-pytestmark = pytest.mark.page("shared")
-
 
 def trips(page):
     """Return the wall's picture."""

@@ -15,9 +15,6 @@ from workshop.problem import Problem, Tile
 from workshop.score_patterns import PATTERNS, make
 from workshop.trace import ORDERS, trace
 
-pytestmark = pytest.mark.page("shared")
-
-
 # Collects the step readout's every value from now on.
 WATCH = """() => {
   const find = (root) => {
@@ -125,7 +122,6 @@ def test_by_tile_rests_where_the_trace_says(watched):
     assert step_of(watched) == stops[4]
 
 
-@pytest.mark.page("fresh")
 def test_a_play_skips_no_step_asks_no_server_and_stops_at_once(watched):
     frames = []
     watched.page.on("websocket", lambda socket: socket.on("framesent", lambda data: frames.append(data)))

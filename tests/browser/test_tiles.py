@@ -12,8 +12,6 @@ from plates.cliff import LEFT, RIGHT
 from workshop import sram, units
 from workshop.problem import Problem, Tile
 
-pytestmark = pytest.mark.page("shared")
-
 
 def verdict(page):
     return page.locator(".verdict").first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 import panel as pn
@@ -11,10 +12,10 @@ import param
 from allpairspy import AllPairs
 from bokeh.models import ColumnDataSource
 
+from plates.links import text_of
 from plates.registry import PLATES
-from plates.settings import CUSTOM_GPU, SHARED
+from plates.settings import CUSTOM_GPU, SHARED, Settings
 from plates.shell import Atlas
-from tests.whole_links import whole
 
 
 def ends(owner: param.Parameterized, name: str) -> list:
@@ -37,8 +38,13 @@ def open_plate(slug: str, query: str = "") -> Atlas:
 
 
 def turn(atlas: Atlas, query: str = "") -> Atlas:
-    """Turn a page to what a fresh one of its plate shows at ``query``; returns the page."""
-    atlas._on_search("back", whole(f"?plate={atlas.settings.plate}{query}"))
+    """Turn a page to what a fresh one of its plate shows at ``query``; returns the page.
+
+    It goes there as Back does, which resets what a link leaves out, but for the shared settings: those are all named.
+    """
+    defaults = {name: text_of(Settings.param[name].default) for name in (*SHARED, *CUSTOM_GPU)}
+    asked = dict(parse_qsl(query, keep_blank_values=True))
+    atlas._on_search("back", "?" + urlencode({"plate": atlas.settings.plate} | defaults | asked))
     return atlas
 
 
