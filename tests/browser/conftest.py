@@ -44,9 +44,9 @@ def launched() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened_context(browser: Browser, viewport: dict[str, int] | None = None) -> Iterator[BrowserContext]:
+def opened_context(browser: Browser) -> Iterator[BrowserContext]:
     """A browser as if just installed: its own cache and history, and a desktop's window."""
-    context = browser.new_context(viewport=viewport or DESKTOP, locale="en-GB")
+    context = browser.new_context(viewport=DESKTOP, locale="en-GB")
     context.set_default_timeout(PATIENCE * 1000)
     yield context
     context.close()
