@@ -6,7 +6,6 @@ import panel_material_ui as pmui
 import param
 
 from plates import controls, machine_bytes, machine_facts, machine_time, provenance, text
-from plates.later import Later
 from plates.machine_error import ErrorChart
 from plates.machine_law import LawChart, PassesChart
 from plates.machine_run import RunPanel
@@ -118,7 +117,7 @@ class Machine(Plate):
         yield self._styled("bytes_from")
         yield self.prose("law")
         parts = (self._law_part, self._time_part, self._seconds_part, self._sweep_part, self._error_part)
-        yield Later((*parts, self._run_part), self._fill_new).view
+        yield self.later((*parts, self._run_part), built=self._fill_new)
 
     def _law_part(self):
         words = text.labels(self.slug, self.settings.lang)

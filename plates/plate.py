@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ClassVar
 
 import panel as pn
 import param
+from panel.viewable import Viewable
 
 from plates import language, links, terms, text, typography
 from plates.figures import Themed
@@ -52,6 +53,7 @@ class Plate:
         self._texts: dict[str, pn.pane.HTML] = {}
         self._latest: dict = {}
         self._settled = False  # the first update of a page comes whole
+        self._columns: list[Later] = []
         self._prose = Pause(self._write_prose, _PROSE_AFTER)
         self.kicker = ""  # HTML, "Plate II of X": the shell knows
 
@@ -69,7 +71,7 @@ class Plate:
         """Return the strip of numbers under the claim."""
         return []
 
-    def body(self) -> Iterable[pn.viewable.Viewable]:
+    def body(self) -> Iterable[Viewable]:
         """Build the figures and texts between the readouts and the tasks, once."""
         return []
 
@@ -95,12 +97,20 @@ class Plate:
             items: list = [self._pane("_head"), readouts, *self.body()]
             items += [self.prose(name) for name in ("try", "more", "terms", "sources") if name in found]
             self._view = pn.Column(
-                *items[:_FIRST], sizing_mode="stretch_width", css_classes=["plate"], margin=0
+                *items[:_FIRST],
+                sizing_mode="stretch_width",
+                css_classes=["plate", f"plate-{self.slug}"],
+                margin=0,
             )
             parts = [items[k : k + _PART] for k in range(_FIRST, len(items), _PART)]
-            Later([partial(list, part) for part in parts], view=self._view)
+            self.later([partial(list, part) for part in parts], view=self._view)
             self.update()
         return self._view
+
+    def sent(self) -> None:
+        """The view as it is now is on its way to the browser."""
+        for column in self._columns:
+            column.sent()
 
     def update(self) -> None:
         """Compute the facts; patch readouts and figures in one message to the browser, the prose in a later one.
@@ -148,6 +158,12 @@ class Plate:
 
     # Helpers for subclasses -----------------------------------------------------------------------------
 
+    def later(self, parts: Iterable[Callable[[], Iterable[Viewable]]], **more) -> pn.Column:
+        """Return a column that fills itself with ``parts`` once the page is there: see `Later`."""
+        column = Later(parts, **more)
+        self._columns.append(column)
+        return column.view
+
     def _pane(self, name: str) -> pn.pane.HTML:
         if name in self._texts:  # the first pane would stay empty
             raise ValueError(f"{self.slug}: two texts are named {name!r}")
@@ -174,9 +190,7 @@ class Plate:
         """
         pane = self._pane(f"{caption}|{kind}|{description}")
         shown = (
-            fig
-            if isinstance(fig, pn.viewable.Viewable)
-            else pn.pane.Bokeh(fig, sizing_mode="stretch_width", margin=0)
+            fig if isinstance(fig, Viewable) else pn.pane.Bokeh(fig, sizing_mode="stretch_width", margin=0)
         )
         return pn.Column(
             shown, pane, sizing_mode="stretch_width", margin=(4, 0, 12, 0), css_classes=["figure"]

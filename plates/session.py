@@ -62,13 +62,18 @@ def quiet_for() -> float:
 
 
 def browser_speaks() -> None:
-    """Note that the browser of the current session has its page: called wherever something arrives from there.
+    """Note that the reader of the current session does something: called wherever that arrives from the browser."""
+    global _heard
+    _heard = time.monotonic()
+    page_is_there()
+
+
+def page_is_there() -> None:
+    """Note that the browser of the current session has its page.
 
     Panel drops every change made in ``pn.io.hold`` until all components are drawn, because "the document is still to
     be sent". It has been sent long before: who moves a slider in that time would see neither box nor numbers follow.
     """
-    global _heard
-    _heard = time.monotonic()
     doc = pn.state.curdoc
     if doc is not None and doc.session_context is not None and doc.session_context.session is not None:
         pn.state._connected[doc] = pn.state._loaded[doc] = True

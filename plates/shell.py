@@ -345,6 +345,7 @@ class Atlas:
         self.sidebar.show((plate.controls or plate.uses) | own, waits)
         self._guide()
         self._stage.objects = [view]
+        plate.sent()
 
     def _guide(self) -> None:
         """Say where the reader can go from here: along the tour that is on, or through all plates."""

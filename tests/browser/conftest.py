@@ -122,8 +122,13 @@ class Watched:
         """Open the app with ``query`` and wait until all of the page is there."""
         self.page.goto(self.address + query)
         self.page.wait_for_selector("[data-readout]")
-        expect(self.page.locator(".growing")).to_have_count(0)
+        self.page.wait_for_selector(".plate")
+        self.whole()
         return self.page
+
+    def whole(self) -> None:
+        """Wait until all of the plate is there."""
+        expect(self.page.locator(".growing")).to_have_count(0)
 
     def follow(self, query: str) -> Page:
         """Follow a link of the page to other settings, without loading it anew, and wait until it has arrived."""
@@ -131,7 +136,9 @@ class Watched:
         expected = dict(parse_qsl(query.removeprefix("?")))
         # a value that is the default may be left out of the address
         self.page.wait_for_url(lambda url: expected.items() <= (expected | _query_of(url)).items())
-        self.page.wait_for_function("() => Bokeh.documents.every((d) => d.is_idle)")
+        if "plate" in expected:
+            self.page.wait_for_selector(f".plate-{expected['plate']}")
+        self.whole()
         self.page.wait_for_timeout(300)
         return self.page
 

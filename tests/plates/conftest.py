@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-import panel as pn
 import pytest
 from bokeh.document import Document
 from panel.io.state import set_curdoc
@@ -17,12 +16,11 @@ from workshop.recordings.evidence import Evidence
 
 @pytest.fixture
 def served(monkeypatch):
-    """A document with a reader at the other end, whose page is loaded."""
+    """A document with a reader at the other end, to whom the page has not been sent."""
     doc = Document()
     asked = SimpleNamespace(arguments={}, headers={}, cookies={})
-    reader = SimpleNamespace(id="reader", destroyed=False, request=asked)
+    reader = SimpleNamespace(id="reader", destroyed=False, request=asked, session=None)
     monkeypatch.setattr(doc, "_session_context", lambda: reader)
-    monkeypatch.setattr(pn.state, "onload", lambda callback: callback())
     with set_curdoc(doc):
         yield doc
 

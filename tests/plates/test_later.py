@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+
 import panel as pn
 from bokeh.document import Document
 
 from plates import typography
-from plates.later import Later
+from plates.later import Arrived, Later
 from plates.machine import Machine
 from plates.settings import Settings
 
@@ -25,44 +27,87 @@ def parts(seen: list):
 
 
 def shown(later: Later) -> list[str]:
-    return [pane.object for pane in later.view]
+    return [view.object for view in later.view if not isinstance(view, Arrived)]
 
 
-def step(doc: Document) -> None:
-    """Let the time pass until the only waiting callback is due."""
-    (waiting,) = doc.session_callbacks
-    doc.remove_timeout_callback(waiting)
-    waiting.callback()
+def growing(later: Later) -> bool:
+    return "growing" in later.view.css_classes
+
+
+def draw(column: pn.Column) -> None:
+    """Let the browser say that it has drawn all of ``column``."""
+    column[-1]._handle_msg("drawn")
+
+
+def pass_time(doc: Document) -> None:
+    """Let the time pass until everything that waits is due."""
+    for waiting in list(doc.session_callbacks):
+        doc.remove_timeout_callback(waiting)
+        waiting.callback()
 
 
 def test_without_a_server_everything_is_there_at_once():
     later = Later(parts([]), lambda: None)
-    assert shown(later) == ["a", "b", "c", "d"]
+    assert shown(later) == ["a", "b", "c", "d"] and not growing(later)
 
 
-def test_a_served_page_gets_one_part_after_another(served):
+def test_a_served_page_gets_one_part_after_another_each_when_the_one_before_is_drawn(served):
     built, filled = [], []
     later = Later(parts(built), lambda: filled.append((list(built), shown(later))))
-    assert shown(later) == [] and built == []
+    assert shown(later) == [] and built == [] and growing(later)
     for expected in (["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"]):
-        step(served)
+        draw(later.view)
+        draw(later.view)  # a browser may say it twice
+        pass_time(served)
+        pass_time(served)
         assert shown(later) == expected
-    assert not served.session_callbacks, "nothing waits when all is built"
+        assert growing(later), "drawn is what the browser says, not what it was sent"
+    draw(later.view)
+    assert not growing(later) and not served.session_callbacks, "nothing waits when all is drawn"
     # each part was filled when it was built and not yet on show
     assert filled == [(["a"], []), (["a", "c"], ["a", "b"]), (["a", "c", "d"], ["a", "b", "c"])]
+
+
+def test_nothing_comes_while_a_column_is_drawn_anew(served):
+    """Its plate was left and shown again between two parts."""
+    later = Later(parts([]))
+    draw(later.view)
+    later.sent()
+    pass_time(served)
+    assert shown(later) == [], "the browser is building the column"
+    draw(later.view)
+    pass_time(served)
+    assert shown(later) == ["a", "b"]
+    assert not served.session_callbacks, "each part waits for the one before"
+
+
+def test_a_part_that_fails_keeps_no_other_from_coming(served):
+    def broken():
+        raise RuntimeError("bad moment")
+
+    first, *rest = parts([])
+    later = Later([first, broken, *rest])
+    for _ in range(5):
+        draw(later.view)
+        try:
+            pass_time(served)
+        except RuntimeError:
+            logging.getLogger(__name__).info("as the server would log it")
+    assert shown(later) == ["a", "b", "c", "d"] and not growing(later)
 
 
 def test_parts_built_after_a_move_show_what_was_moved_to(served):
     """The reader moves a slider before the lower half of the plate stands."""
     plate = Machine(Settings(plate="machine", N=4096, Br=64, Bc=64))
     plate.view()
+    plate.sent()
     assert plate._law is None and plate._sweeps is None
     plate.settings.param.update(Br=128)
     plate.update()
-    while served.session_callbacks:
-        for waiting in list(served.session_callbacks):
-            served.remove_timeout_callback(waiting)
-            waiting.callback()
+    for _ in range(20):
+        for column in plate._columns:
+            draw(column.view)
+        pass_time(served)
     assert plate._run is not None
     ring = plate._law._ring.data
     case = plate._latest["_"].case
