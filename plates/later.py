@@ -6,6 +6,7 @@ shown. So a column grows only after its last component has said that it is drawn
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 
 import panel as pn
@@ -15,6 +16,7 @@ from panel.viewable import Viewable
 from plates.session import page_is_there
 from plates.text import STATIC
 
+_log = logging.getLogger(__name__)
 _GROWING = "growing"
 _BETWEEN = 30  # ms: time to answer readers before the next part is built
 
@@ -40,6 +42,7 @@ class Later:
     ----------
     parts: functions in the order of the page; each builds the views of one part.
     built: called after each part, before the reader sees it, to fill it with what is known by now.
+    failed: called where a part's exception is handled; the other parts come.
     view: the column, if there is one already that has its first views.
     """
 
@@ -47,10 +50,11 @@ class Later:
         self,
         parts: Iterable[Callable[[], Iterable[Viewable]]],
         built: Callable[[], None] = lambda: None,
+        failed: Callable[[], None] = lambda: _log.exception("a part could not be built"),
         view: pn.Column | None = None,
     ) -> None:
         self.view = pn.Column(sizing_mode="stretch_width", margin=0) if view is None else view
-        self._parts, self._built = list(parts), built
+        self._parts, self._built, self._failed = list(parts), built, failed
         doc = pn.state.curdoc
         self._doc = doc if doc is not None and doc.session_context is not None else None
         self._last: Arrived | None = None  # stands at the end of the column
@@ -94,5 +98,6 @@ class Later:
                 views = list(part())
                 self._built()
                 made = views
-            finally:
-                self._send(made)  # of one that fails the trace is in the log; the others come
+            except Exception:
+                self._failed()
+            self._send(made)

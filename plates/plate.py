@@ -54,8 +54,11 @@ class Plate:
         self._latest: dict = {}
         self._settled = False  # the first update of a page comes whole
         self._columns: list[Later] = []
-        self._prose = Pause(self._write_prose, _PROSE_AFTER)
+        self._prose = Pause(self._write_late, _PROSE_AFTER)
         self.kicker = ""  # HTML, "Plate II of X": the shell knows
+        self.failed: Callable[[], None] = lambda: (
+            None
+        )  # tells the reader; called where an exception is handled
 
     # What a subclass says -------------------------------------------------------------------------------
 
@@ -128,6 +131,12 @@ class Plate:
             self._write_prose()
             self._settled = True
 
+    def _write_late(self) -> None:
+        try:
+            self._write_prose()
+        except Exception:
+            self.failed()
+
     def _write_prose(self) -> None:
         with pn.io.hold():
             self._write(self._texts)
@@ -160,7 +169,7 @@ class Plate:
 
     def later(self, parts: Iterable[Callable[[], Iterable[Viewable]]], **more) -> pn.Column:
         """Return a column that fills itself with ``parts`` once the page is there: see `Later`."""
-        column = Later(parts, **more)
+        column = Later(parts, failed=lambda: self.failed(), **more)
         self._columns.append(column)
         return column.view
 

@@ -123,6 +123,7 @@ class Atlas:
         self.bar.param.watch(lambda event: self.settings.param.update(theme=event.new), "theme")
         self.bar.param.watch(self._on_present, "presenting")
         for slug, plate in self.plates.items():
+            plate.failed = partial(self._on_failed, plate)
             if plate.local is not None:
                 plate.local.param.watch(
                     partial(self._on_local, slug), [n for n in plate.local.param if n != "name"]
@@ -318,9 +319,16 @@ class Atlas:
         try:
             plate.update()
         except Exception:
-            # one reader's bad moment must not end the session: say so, keep the page, leave the trace in the log
-            _log.exception("plate %s could not be updated for %s", plate.slug, self.search())
+            self._log_failed(plate)
             self._trouble = self._words["trouble"]
+
+    def _on_failed(self, plate: Plate) -> None:
+        self._log_failed(plate)
+        self._show_notes([self._words["trouble"]])
+
+    def _log_failed(self, plate: Plate) -> None:
+        # one reader's bad moment must not end the session: say so, keep the page, leave the trace in the log
+        _log.exception("plate %s could not be updated for %s", plate.slug, self.search())
 
     def _name(self, plate: type[Plate]) -> str:
         return text.sections(plate.slug, self.settings.lang).get("name", plate.name)

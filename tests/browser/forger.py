@@ -91,6 +91,13 @@ class Forger:
         _, content = await self.ask("PULL-DOC-REQ", {})
         return list(_objects(content["doc"]["roots"]))
 
+    async def draw(self, models: list[dict]) -> None:
+        """Say of those parts of a plate that are among ``models`` what a browser says when it has drawn them."""
+        for model in models:
+            data = model.get("attributes", {}).get("data")
+            if isinstance(data, dict) and data.get("name", "").startswith("Arrived"):
+                await self.tell("data_event", model={"id": model["id"]}, data="drawn")
+
     def close(self) -> None:
         """Leave."""
         self._socket.close()

@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
+from contextlib import closing
 
 import pytest
 from param import descendents
@@ -91,35 +92,38 @@ def parts(models: list[dict]) -> dict[str, tuple[str, list[str]]]:
 
 async def answers(address: str) -> None:
     """Open a page of another reader, move its slider, and see the number that belongs to it."""
-    other = await Forger.open(address, "?plate=traffic&N=4096")
-    models = await other.models()
-    box = next(
-        m["attributes"]["data"]["id"]
-        for m in models
-        if str(m.get("attributes", {}).get("data", {}).get("attributes", {}).get("label", "")).startswith(
-            "N, tokens:"
+    with closing(await Forger.open(address, "?plate=traffic&N=4096")) as other:
+        models = await other.models()
+        box = next(
+            m["attributes"]["data"]["id"]
+            for m in models
+            if str(m.get("attributes", {}).get("data", {}).get("attributes", {}).get("label", "")).startswith(
+                "N, tokens:"
+            )
         )
-    )
-    assert await other.write((box, "value", "512")) == ["OK"]
-    expected = str(bytes_of("standard", N=512))
-    end = time.monotonic() + PATIENCE
-    while True:
-        await other.ask("SERVER-INFO-REQ", {})  # what was sent meanwhile comes first
-        sent = html.unescape(json.dumps(other.heard)).replace("\\", "")
-        if f'data-readout="traffic-standard" data-value="{expected}"' in sent:
-            break
-        assert time.monotonic() < end, f"no readout of {expected} after {PATIENCE:.0f} s"
-        await asyncio.sleep(0.1)
-    other.close()
+        assert await other.write((box, "value", "512")) == ["OK"]
+        expected = str(bytes_of("standard", N=512))
+        end = time.monotonic() + PATIENCE
+        while True:
+            await other.ask("SERVER-INFO-REQ", {})  # what was sent meanwhile comes first
+            sent = html.unescape(json.dumps(other.heard)).replace("\\", "")
+            if f'data-readout="traffic-standard" data-value="{expected}"' in sent:
+                break
+            assert time.monotonic() < end, f"no readout of {expected} after {PATIENCE:.0f} s"
+            await asyncio.sleep(0.1)
 
 
 async def all_parts(reader: Forger, slug: str) -> dict[str, tuple[str, list[str]]]:
     """Return the parts of a plate once those far down are there too; of the widgets, which stand on all, on one."""
     await reader.tell("document_ready")
     end = time.monotonic() + PATIENCE
-    while not PICTURES[slug] <= set(found := parts(await reader.models())):
+    found = {}
+    while not PICTURES[slug] <= set(found):
         assert time.monotonic() < end, f"expected {PICTURES[slug]}, got {set(found)}"
         await asyncio.sleep(0.1)
+        models = await reader.models()
+        found |= parts(models)
+        await reader.draw(models)
     if slug != ALL_KINDS:
         return {kind: found[kind] for kind in PICTURES[slug]}
     assert {"Bar", "History", "Keys", "DiscreteSlider", "Switch"} <= set(found), set(found)
@@ -129,14 +133,13 @@ async def all_parts(reader: Forger, slug: str) -> dict[str, tuple[str, list[str]
 async def forge(address: str, slug: str) -> Counter:
     """Write what no browser would to a plate; returns how often the server said what."""
     said = Counter()
-    reader = await Forger.open(address, f"?plate={slug}")
-    for identity, names in (await all_parts(reader, slug)).values():
-        for at, name in enumerate(names):
-            values = FORGED if name in WRITTEN else FORGED[at % 5 :: 5]
-            said.update(await reader.write(*((identity, name, value) for value in values)))
-    # the forger's own page may be past repair; the server is asked for it and answers
-    assert (await reader.ask("PULL-DOC-REQ", {}))[0] in ("PULL-DOC-REPLY", "ERROR")
-    reader.close()
+    with closing(await Forger.open(address, f"?plate={slug}")) as reader:
+        for identity, names in (await all_parts(reader, slug)).values():
+            for at, name in enumerate(names):
+                values = FORGED if name in WRITTEN else FORGED[at % 5 :: 5]
+                said.update(await reader.write(*((identity, name, value) for value in values)))
+        # the forger's own page may be past repair; the server is asked for it and answers
+        assert (await reader.ask("PULL-DOC-REQ", {}))[0] in ("PULL-DOC-REPLY", "ERROR")
     return said
 
 
@@ -162,16 +165,15 @@ def test_every_forged_value_is_answered_and_others_are_served(own_server, slug):
 
 def test_forged_messages_of_the_address_are_answered(own_server):
     async def go() -> None:
-        reader = await Forger.open(own_server, "?plate=traffic")
-        history = next(
-            m["id"]
-            for m in await reader.models()
-            if m.get("attributes", {}).get("data", {}).get("name", "").startswith("History")
-        )
-        for message in MESSAGES:
-            kind = await reader.tell("data_event", model={"id": history}, data=message)
-            assert kind in ("OK", "ERROR")
-        reader.close()
+        with closing(await Forger.open(own_server, "?plate=traffic")) as reader:
+            history = next(
+                m["id"]
+                for m in await reader.models()
+                if m.get("attributes", {}).get("data", {}).get("name", "").startswith("History")
+            )
+            for message in MESSAGES:
+                kind = await reader.tell("data_event", model={"id": history}, data=message)
+                assert kind in ("OK", "ERROR")
         await answers(own_server)
 
     asyncio.run(go())
@@ -195,23 +197,22 @@ def test_an_endless_address_is_answered(own_server, key, size):
 @pytest.mark.parametrize("slug", ["sparsity", "softmax", "machine"])
 def test_another_reader_is_answered_while_one_never_stops(own_server, slug):
     async def go() -> None:
-        busy = await Forger.open(own_server, f"?plate={slug}")
-        (switch,) = (
-            model["attributes"]["data"]["id"]
-            for model in await busy.models()
-            if model.get("attributes", {}).get("data", {}).get("name", "").startswith("Switch")
-        )
+        with closing(await Forger.open(own_server, f"?plate={slug}")) as busy:
+            (switch,) = (
+                model["attributes"]["data"]["id"]
+                for model in await busy.models()
+                if model.get("attributes", {}).get("data", {}).get("name", "").startswith("Switch")
+            )
 
-        async def flood() -> None:
-            for turn in itertools.count():
-                await busy.write((switch, "value", turn % 2 == 0))
+            async def flood() -> None:
+                for turn in itertools.count():
+                    await busy.write((switch, "value", turn % 2 == 0))
 
-        flooding = asyncio.create_task(flood())
-        await asyncio.sleep(1)
-        for _ in range(3):
-            await answers(own_server)
-        assert not flooding.done(), flooding.exception()
-        flooding.cancel()
-        busy.close()
+            flooding = asyncio.create_task(flood())
+            await asyncio.sleep(1)
+            for _ in range(3):
+                await answers(own_server)
+            assert not flooding.done(), flooding.exception()
+            flooding.cancel()
 
     asyncio.run(go())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import sys
 
 import panel as pn
 from bokeh.document import Document
@@ -81,19 +81,18 @@ def test_nothing_comes_while_a_column_is_drawn_anew(served):
     assert not served.session_callbacks, "each part waits for the one before"
 
 
-def test_a_part_that_fails_keeps_no_other_from_coming(served):
+def test_a_part_that_fails_is_told_and_keeps_no_other_from_coming(served):
     def broken():
         raise RuntimeError("bad moment")
 
     first, *rest = parts([])
-    later = Later([first, broken, *rest])
+    told = []
+    later = Later([first, broken, *rest], failed=lambda: told.append(str(sys.exception())))
     for _ in range(5):
         draw(later.view)
-        try:
-            pass_time(served)
-        except RuntimeError:
-            logging.getLogger(__name__).info("as the server would log it")
+        pass_time(served)
     assert shown(later) == ["a", "b", "c", "d"] and not growing(later)
+    assert told == ["bad moment"]
 
 
 def test_parts_built_after_a_move_show_what_was_moved_to(served):

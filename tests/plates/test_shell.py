@@ -32,6 +32,33 @@ def test_a_plate_that_cannot_be_updated_is_told_and_the_rest_goes_on(monkeypatch
     assert "N=2048" in atlas.search()
 
 
+def test_a_text_that_cannot_be_made_is_told_though_it_comes_later(served, monkeypatch, caplog):
+    """Prose, tables and formulas wait until a slider rests."""
+    atlas = open_plate("traffic")
+    plate = atlas.plates["traffic"]
+    made = plate._html
+
+    def broken(name, facts):
+        return 1 / 0 if name == "why" and atlas.settings.N == 4096 else made(name, facts)
+
+    monkeypatch.setattr(plate, "_html", broken)
+    atlas.settings.N = 4096
+    with caplog.at_level(logging.CRITICAL, logger="plates.shell"):
+        rest(served)
+    assert "could not be drawn" in atlas._notes.object
+    atlas.settings.N = 2048
+    rest(served)
+    assert atlas._notes.object == ""
+
+
+def rest(doc) -> None:
+    """Let the reader rest until everything that waits is done."""
+    while doc.session_callbacks:
+        for waiting in doc.session_callbacks:
+            doc.remove_timeout_callback(waiting)
+            waiting.callback()
+
+
 def test_a_plate_that_cannot_be_built_does_not_take_the_page_with_it(monkeypatch, caplog):
     monkeypatch.setattr(Traffic, "facts", lambda self: 1 / 0)
     with caplog.at_level(logging.CRITICAL, logger="plates.shell"):
