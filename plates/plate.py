@@ -56,9 +56,8 @@ class Plate:
         self._columns: list[Later] = []
         self._prose = Pause(self._write_late, _PROSE_AFTER)
         self.kicker = ""  # HTML, "Plate II of X": the shell knows
-        self.failed: Callable[[], None] = lambda: (
-            None
-        )  # tells the reader; called where an exception is handled
+        # called where an exception is handled: the shell tells the reader
+        self.failed: Callable[[], None] = lambda: None
 
     # What a subclass says -------------------------------------------------------------------------------
 

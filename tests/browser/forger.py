@@ -93,14 +93,22 @@ class Forger:
 
     async def draw(self, models: list[dict]) -> None:
         """Say of those parts of a plate that are among ``models`` what a browser says when it has drawn them."""
-        for model in models:
-            data = model.get("attributes", {}).get("data")
-            if isinstance(data, dict) and data.get("name", "").startswith("Arrived"):
-                await self.tell("data_event", model={"id": model["id"]}, data="drawn")
+        for mark, _ in of_kind(models, "Arrived"):
+            await self.tell("data_event", model={"id": mark}, data="drawn")
 
     def close(self) -> None:
         """Leave."""
         self._socket.close()
+
+
+def of_kind(models: list[dict], kind: str) -> list[tuple[str, str]]:
+    """Return the components of class ``kind``: the id of each, which messages name, and that of its properties."""
+    held = ((model["id"], model.get("attributes", {}).get("data")) for model in models)
+    return [
+        (identity, data["id"])
+        for identity, data in held
+        if isinstance(data, dict) and data.get("name", "").startswith(kind)
+    ]
 
 
 def _objects(part: object) -> Iterator[dict]:

@@ -18,7 +18,7 @@ from param import descendents
 from plates.drawn import Drawn
 from plates.registry import PLATES
 from tests.browser.conftest import PATIENCE
-from tests.browser.forger import Forger
+from tests.browser.forger import Forger, of_kind
 from tests.browser.test_page import bytes_of
 from tests.served import ROOT, free_port, serve
 
@@ -166,11 +166,7 @@ def test_every_forged_value_is_answered_and_others_are_served(own_server, slug):
 def test_forged_messages_of_the_address_are_answered(own_server):
     async def go() -> None:
         with closing(await Forger.open(own_server, "?plate=traffic")) as reader:
-            history = next(
-                m["id"]
-                for m in await reader.models()
-                if m.get("attributes", {}).get("data", {}).get("name", "").startswith("History")
-            )
+            ((history, _),) = of_kind(await reader.models(), "History")
             for message in MESSAGES:
                 kind = await reader.tell("data_event", model={"id": history}, data=message)
                 assert kind in ("OK", "ERROR")
@@ -198,11 +194,7 @@ def test_an_endless_address_is_answered(own_server, key, size):
 def test_another_reader_is_answered_while_one_never_stops(own_server, slug):
     async def go() -> None:
         with closing(await Forger.open(own_server, f"?plate={slug}")) as busy:
-            (switch,) = (
-                model["attributes"]["data"]["id"]
-                for model in await busy.models()
-                if model.get("attributes", {}).get("data", {}).get("name", "").startswith("Switch")
-            )
+            ((_, switch),) = of_kind(await busy.models(), "Switch")
 
             async def flood() -> None:
                 for turn in itertools.count():

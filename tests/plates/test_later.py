@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 import panel as pn
-from bokeh.document import Document
 
 from plates import typography
 from plates.later import Arrived, Later
 from plates.machine import Machine
 from plates.settings import Settings
+from tests.plates.walk import pass_time
 
 
 def parts(seen: list):
@@ -37,13 +37,6 @@ def growing(later: Later) -> bool:
 def draw(column: pn.Column) -> None:
     """Let the browser say that it has drawn all of ``column``."""
     column[-1]._handle_msg("drawn")
-
-
-def pass_time(doc: Document) -> None:
-    """Let the time pass until everything that waits is due."""
-    for waiting in list(doc.session_callbacks):
-        doc.remove_timeout_callback(waiting)
-        waiting.callback()
 
 
 def test_without_a_server_everything_is_there_at_once():

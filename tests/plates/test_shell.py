@@ -11,7 +11,7 @@ from plates import typography
 from plates.registry import PLATES
 from plates.settings import CUSTOM_GPU, SHARED, Settings
 from plates.traffic import Traffic
-from tests.plates.walk import ends, open_plate
+from tests.plates.walk import ends, open_plate, rest
 
 
 def test_a_plate_that_cannot_be_updated_is_told_and_the_rest_goes_on(monkeypatch, caplog):
@@ -49,14 +49,6 @@ def test_a_text_that_cannot_be_made_is_told_though_it_comes_later(served, monkey
     atlas.settings.N = 2048
     rest(served)
     assert atlas._notes.object == ""
-
-
-def rest(doc) -> None:
-    """Let the reader rest until everything that waits is done."""
-    while doc.session_callbacks:
-        for waiting in doc.session_callbacks:
-            doc.remove_timeout_callback(waiting)
-            waiting.callback()
 
 
 def test_a_plate_that_cannot_be_built_does_not_take_the_page_with_it(monkeypatch, caplog):

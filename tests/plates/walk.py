@@ -10,6 +10,7 @@ import numpy as np
 import panel as pn
 import param
 from allpairspy import AllPairs
+from bokeh.document import Document
 from bokeh.models import ColumnDataSource
 
 from plates.links import text_of
@@ -35,6 +36,19 @@ def ends(owner: param.Parameterized, name: str) -> list:
 def open_plate(slug: str, query: str = "") -> Atlas:
     """Return a page that shows the plate ``slug``."""
     return Atlas(PLATES, f"?plate={slug}{query}")
+
+
+def pass_time(doc: Document) -> None:
+    """Let the time pass until everything that waits in a served page is due."""
+    for waiting in list(doc.session_callbacks):
+        doc.remove_timeout_callback(waiting)
+        waiting.callback()
+
+
+def rest(doc: Document) -> None:
+    """Let the reader of a served page rest until nothing waits."""
+    while doc.session_callbacks:
+        pass_time(doc)
 
 
 def turn(atlas: Atlas, query: str = "") -> Atlas:
